@@ -1,0 +1,52 @@
+/* kc_spawn.h - the only way to start a child: posix_spawn in its own process group
+ *
+ * The child gets exactly the descriptors listed (all others are close-on-exec), the environment
+ * given, and no controlling signals of ours.  Killing means the whole group.
+ */
+#ifndef KC_SPAWN_H
+#define KC_SPAWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/util/kc_err.h"
+
+typedef struct kc_spawn_fd {
+    int from; // descriptor here
+    int to;   // number in the child (0, 1, 2, 3, ...)
+} kc_spawn_fd_t;
+
+typedef struct kc_spawn {
+    const char *path;          // absolute path of the program
+    const char *const *argv;   // NULL-terminated, argv[0] included
+    const char *const *envp;   // NULL-terminated; NULL = empty environment
+    const kc_spawn_fd_t *fds;  // 0, 1, 2 not listed become /dev/null
+    size_t n_fds;
+} kc_spawn_t;
+
+typedef struct kc_child {
+    pid_t pid;  // also the process group; 0 = none
+    int pidfd;  // readable when the child has ended
+} kc_child_t;
+
+typedef struct kc_exit {
+    bool signalled;
+    int code; // exit status or signal number
+    int64_t max_rss_kb;
+} kc_exit_t;
+
+int kc_spawn (const kc_spawn_t *spec, kc_child_t *child, kc_err_t *err);
+void kc_child_kill (kc_child_t *child, int signal); // the whole group; harmless when gone
+// Reap: 1 ended ('out' filled, child cleared), 0 still running after timeout_ms (0 = poll), -1 failure.
+int kc_child_wait (kc_child_t *child, int timeout_ms, kc_exit_t *out, kc_err_t *err);
+// SIGKILL the group and reap; for cleanup paths.
+void kc_child_destroy (kc_child_t *child);
+// A pair of pipes' ends, close-on-exec: fds[0] reads what fds[1] writes.
+int kc_pipe (int fds[2], kc_err_t *err);
+// Write or read exactly 'size' bytes with a deadline (monotonic ms, 0 = none).
+int kc_fd_write (int fd, const void *data, size_t size, int64_t deadline, kc_err_t *err);
+int kc_fd_read (int fd, void *data, size_t size, int64_t deadline, kc_err_t *err);
+
+#endif // KC_SPAWN_H

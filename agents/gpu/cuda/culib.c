@@ -26,7 +26,7 @@ static const char *const s_cupti_names[]
 static const char *const s_lib_dirs[]
     = {"", "lib64", "lib", "targets/x86_64-linux/lib", NULL};
 static const char *const s_cupti_dirs[]
-    = {"",   "extras/CUPTI/lib64", "lib64", "lib", "targets/x86_64-linux/lib", NULL};
+    = {"", "extras/CUPTI/lib64", "lib64", "lib", "targets/x86_64-linux/lib", NULL};
 
 const kc_culib_spec_t kc_culib_nvrtc = {
     .what = "NVRTC",

@@ -2,6 +2,10 @@
  *
  * An event is a name and fields, not an essay.  Fields are given as NAME, TYPE LETTER, VALUE triples
  * ended by NULL: "s" const char *, "i" int64_t, "f" double, "b" int (bool).  Secrets are never passed.
+ * "n" holds the instance name when there is one.  A line is one write of at most PIPE_BUF bytes, so lines
+ * of several processes on one pipe never mix; a longer one is cut and ends with "cut":true.  Safe from any
+ * thread; errno is kept; a line that cannot be written is lost.  Program, instance and level are the only
+ * static mutable data of common/util.
  */
 #ifndef KC_LOG_H
 #define KC_LOG_H

@@ -1,6 +1,8 @@
 /* kc_map.h - a hash map from strings to pointers; keys are copied, values belong to the caller
  *
- * Iteration follows insertion order.  Removing the current key while iterating is allowed.
+ * Iteration follows insertion order (a replaced value keeps its place).  Removing keys while iterating is
+ * allowed, putting new ones is not.  Values are never NULL.  The hash is seeded per map, so keys from
+ * outside cannot be chosen to collide.
  */
 #ifndef KC_MAP_H
 #define KC_MAP_H

@@ -17,7 +17,8 @@ char *kc_strndup (const char *s, size_t n);        // caller frees
 char *kc_asprintf (const char *format, ...) __attribute__ ((format (printf, 1, 2))); // caller frees
 // Replace the string at *dst by a copy of 's' (NULL clears it).
 void kc_set (char **dst, const char *s);
-// Grow the array at *v by one zeroed element of 'size' bytes and return that element.
+// Grow the array at *v by one zeroed element of 'size' bytes and return that element;
+// '*v' is grown by nobody else (the room follows from *n), is freed with free, and *n may shrink.
 void *kc_push (void *v_p, size_t *n, size_t size);
 
 void kc_die (const char *file, int line, const char *what) __attribute__ ((noreturn));

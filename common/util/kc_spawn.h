@@ -1,7 +1,10 @@
 /* kc_spawn.h - the only way to start a child: posix_spawn in its own process group
  *
- * The child gets exactly the descriptors listed (all others are close-on-exec), the environment
- * given, and no controlling signals of ours.  Killing means the whole group.
+ * The child gets exactly the descriptors listed (all others are closed, even those a library opened
+ * without close-on-exec), the environment given, default signal actions and an empty signal mask.
+ * Killing means the whole group, and when the child has ended kc_child_wait kills what is left of its
+ * group before it reaps, so no grandchild outlives it.  A process that uses this class must not ignore
+ * SIGCHLD nor reap children elsewhere.
  */
 #ifndef KC_SPAWN_H
 #define KC_SPAWN_H
@@ -39,14 +42,18 @@ typedef struct kc_exit {
 
 int kc_spawn (const kc_spawn_t *spec, kc_child_t *child, kc_err_t *err);
 void kc_child_kill (kc_child_t *child, int signal); // the whole group; harmless when gone
-// Reap: 1 ended ('out' filled, child cleared), 0 still running after timeout_ms (0 = poll), -1 failure.
+// Reap: 1 ended ('out', may be NULL, filled; child cleared), 0 still running after timeout_ms (0 = poll,
+// -1 = no limit), -1 failure.
 int kc_child_wait (kc_child_t *child, int timeout_ms, kc_exit_t *out, kc_err_t *err);
 // SIGKILL the group and reap; for cleanup paths.
 void kc_child_destroy (kc_child_t *child);
 // A pair of pipes' ends, close-on-exec: fds[0] reads what fds[1] writes.
 int kc_pipe (int fds[2], kc_err_t *err);
-// Write or read exactly 'size' bytes with a deadline (monotonic ms, 0 = none).
+// Write or read exactly 'size' bytes with a deadline (monotonic ms, 0 = none), whether the descriptor
+// blocks or not.  Failure (KC_ETIMEOUT, KC_EIO; end of file is KC_EIO) may have moved some of the bytes.
 int kc_fd_write (int fd, const void *data, size_t size, int64_t deadline, kc_err_t *err);
 int kc_fd_read (int fd, void *data, size_t size, int64_t deadline, kc_err_t *err);
+// write(2) without SIGPIPE: a reader that is gone is EPIPE only.
+ssize_t kc_fd_write_some (int fd, const void *data, size_t size);
 
 #endif // KC_SPAWN_H

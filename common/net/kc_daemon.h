@@ -55,7 +55,7 @@ const char *kc_daemon_dir (const kc_daemon_t *self, kc_dir_t dir); // run, data,
 const char *kc_daemon_instance (const kc_daemon_t *self);
 // Inside 'start' only:
 void kc_daemon_set_slots (kc_daemon_t *self, int slots);
-void kc_daemon_set_caps (kc_daemon_t *self, const char *caps); // JSON object, copied
+void kc_daemon_set_caps (kc_daemon_t *self, const char *caps); // JSON list of facts, copied
 // Begin the orderly stop with this result (err NULL = success); for daemons that cannot go on.
 void kc_daemon_end (kc_daemon_t *self, const kc_err_t *err);
 

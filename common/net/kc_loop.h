@@ -59,7 +59,7 @@ void kc_loop_post (kc_loop_t *self, kc_loop_post_f *call, void *arg);
 
 // Run until kc_loop_stop.  A loop runs once in its life.  0, or -1 when the system fails it.
 int kc_loop_run (kc_loop_t *self, kc_err_t *err);
-void kc_loop_stop (kc_loop_t *self); // the present turn is finished first
+void kc_loop_stop (kc_loop_t *self); // no further callback is called
 // One turn, waiting at most 'wait_ms' (-1 = until something happens).  For callers that have no loop
 // running, such as a command line tool; never from a callback.
 int kc_loop_turn (kc_loop_t *self, int64_t wait_ms, kc_err_t *err);

@@ -30,10 +30,10 @@ enum {
     KC_NODE_PAYLOAD_MAX = 1 << 20, // bytes, payload and chunk each
     KC_NODE_CALLS_MAX = 4096,      // open calls of one node
     KC_NODE_SLOTS_MAX = 4096,      // requests one worker runs at once
-    KC_NODE_OPS_MAX = 64,          // operations of one worker
+    KC_NODE_OPS_MAX = 32,          // operations of one worker
     KC_NODE_ID_MAX = 96,           // bytes of a request id, op, flow or instance, without the zero
     KC_NODE_NEED_MAX = 512,        // bytes of need, JSON
-    KC_NODE_CAPS_MAX = 768,        // bytes of caps, JSON
+    KC_NODE_CAPS_MAX = 4096,       // bytes of caps, JSON; at most 32 facts
 };
 
 typedef struct kc_node kc_node_t;
@@ -64,7 +64,7 @@ typedef struct kc_call {
     const char *op;   // "memory.step.append"
     const char *flow; // the task, for fairness; NULL = none
     int64_t ttl_ms;   // 0 = no limit
-    const char *need; // JSON list [{"key","op","value"}], all must hold; NULL = any worker of the op
+    const char *need; // JSON list [{"key":"sm","op":">=","number":80}], all must hold; NULL = any worker
     const void *payload;
     size_t payload_size;
     const void *chunk; // memory.blob.* only; NULL = none
@@ -100,7 +100,7 @@ typedef struct kc_node_config {
     const char *role;       // client planner coder repair evaluator profiler memory admin
     const char *const *ops; // operations served, ended by NULL; NULL = none
     int slots;              // requests at once; 0 = takes none now
-    const char *caps;       // JSON object of facts, {"sm": 90, "gpu": "NVIDIA H200"}; NULL = {}
+    const char *caps;       // JSON list of facts, [{"key":"sm","number":90},{"key":"gpu","text":"H200"}]; NULL = []
     int64_t give_up_ms;     // without a welcome for this long, open calls are answered KC_EUNREACHABLE; 0 = never
     kc_request_f *on_request; // needed when ops are given
     kc_cancel_f *on_cancel;

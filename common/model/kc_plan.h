@@ -92,11 +92,22 @@ typedef struct kc_plan_range { // bytes of a buffer that a step may touch
     bool writes;
 } kc_plan_range_t;
 
-typedef enum kc_plan_op { KC_PLAN_KERNEL = 1, KC_PLAN_COPY, KC_PLAN_FILL } kc_plan_op_t;
+// Library steps take part in expansion, checks and dataflow; no device executes them yet
+// (kc_plan_runnable says so before a device sees the plan).
+typedef enum kc_plan_op {
+    KC_PLAN_KERNEL = 1,
+    KC_PLAN_COPY,
+    KC_PLAN_FILL,
+    KC_PLAN_MATMUL,
+    KC_PLAN_CONV,
+    KC_PLAN_RNN,
+    KC_PLAN_ATTENTION
+} kc_plan_op_t;
 
 typedef struct kc_plan_step {
     kc_plan_op_t op;
-    int source_step;   // index in the program's steps, blocks flattened: launches of a loop share it
+    int source_step;   // index in the program's steps (kc_program_step): launches of a loop share it;
+                       // -1 = the zeroing of a buffer
     int kernel;        // index in kernels, -1 for copy and fill
     uint32_t grid[3], block[3], cluster[3]; // cluster 0,0,0 = none
     int64_t shared;    // dynamic bytes
@@ -126,27 +137,40 @@ typedef struct kc_plan {
     kc_plan_step_t *steps;
     size_t n_prepare;  // the first n_prepare steps are the prepare blocks
     bool dataflow, graph; // graph: replay as one CUDA graph (auto is resolved)
+    bool tensormaps;      // a kernel takes a CUtensorMap: its argument bytes are zero
     size_t n_dims;     // the dims it was resolved for, for texts
     kc_task_setting_t *dims;
     size_t n_warnings;
     char **warnings;
 } kc_plan_t;
 
+// In all functions below: 'dims' override the card's dims of the same name (NULL, 0: none), and
+// 'findings' (made with kc_verdict_new; may be NULL) gets up to 8 entries.
+
 // First half: the program's constants at these dims, as the text put in front of the source
-// (kernel-program 1.5).  'overrides' may be NULL.  Caller frees.  NULL: findings says why.
+// (kernel-program 1.5).  Caller frees.  NULL: findings says why.
 char *kc_plan_constants (const kc_card_t *card, const kc_program_t *program, const kc_task_setting_t *dims,
                          size_t n_dims, const kc_device_facts_t *facts, kc_verdict_t *findings);
 
-// Second half.  'kernels' are the facts of the compiled unit (copied).  NULL: 'findings' got up to 8
-// PLAN_ERROR findings whose lines are those of the program's source.
+// Second half.  'kernels' are the facts of the compiled unit (copied).  NULL: 'findings' says why
+// (PLAN_ERROR, UNSUPPORTED); lines are those of the program's source, steps those of kc_program_step.
+// With kernels = NULL the plan is checked as far as the source alone allows: registers, static shared
+// memory and the compiled parameter layout are taken as harmless.  Such a plan is not for a device.
 kc_plan_t *kc_plan_build (const kc_card_t *card, const kc_program_t *program, const kc_task_setting_t *dims,
                           size_t n_dims, const kc_device_facts_t *facts, const kc_kernel_facts_t *kernels,
                           size_t n_kernels, kc_verdict_t *findings);
 void kc_plan_destroy (kc_plan_t **self_p);
 
-// The kernels (with template arguments) that the program's steps launch: names for the compiler.
-// Caller frees the array and its strings.
-char **kc_plan_kernel_names (const kc_program_t *program, size_t *n_p);
+// 0 when a device can execute the plan; -1 with an UNSUPPORTED finding (library steps, tensor maps).
+int kc_plan_runnable (const kc_plan_t *plan, kc_verdict_t *findings);
+// The longest chain of steps: n_steps with serial order, else by the dataflow edges.
+size_t kc_plan_critical_path (const kc_plan_t *plan);
+
+// The kernels that the program's steps launch, template arguments resolved ("softmax<4, float>"), each
+// once: names for the compiler and for kc_kernel_facts_t.name.  Steps whose condition is false count too.
+// Caller frees the array and its strings.  NULL with *n_p = 0: none, or findings says why.
+char **kc_plan_kernel_names (const kc_card_t *card, const kc_program_t *program, const kc_task_setting_t *dims,
+                             size_t n_dims, const kc_device_facts_t *facts, size_t *n_p, kc_verdict_t *findings);
 
 // Resident blocks per SM of a launch (registers, shared memory, warps, blocks; allocation granularity
 // of sm_80 and later) and what limits it.

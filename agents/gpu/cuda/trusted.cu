@@ -45,13 +45,13 @@ KC_KERNEL kc_hash (const struct kc_segment *segments, kc_u64 *out)
     const kc_u64 whole = s.bytes / 8;
     kc_u64 sum = 0;
     for (kc_u64 i = KC_INDEX; i < whole; i += KC_COUNT_X)
-        sum += kc_mix (words[i] + (i + 1) * 0x9e3779b97f4a7c15ull);
+        sum += kc_mix (words[i] + (i + 1) * KC_GOLDEN);
     if (KC_INDEX == 0) {
         const kc_u8 *tail = (const kc_u8 *)(s.address + whole * 8);
         kc_u64 last = 0;
         for (kc_u64 i = 0; i < s.bytes % 8; i++)
             last |= (kc_u64)tail[i] << (8 * i);
-        sum += kc_mix (last + (whole + 1) * 0x9e3779b97f4a7c15ull) + kc_mix (s.bytes);
+        sum += kc_mix (last + (whole + 1) * KC_GOLDEN) + kc_mix (s.bytes);
     }
     kc_add_to (&out[blockIdx.y], sum);
 }
@@ -132,6 +132,7 @@ KC_KERNEL __launch_bounds__ (256, 1) kc_scrub (kc_u32 seed, int rounds, kc_u32 s
 #pragma unroll
     for (int i = 0; i < KC_LIVE; i++)
         live[i] = seed * (2 * i + 1) + threadIdx.x;
+#pragma unroll 1
     for (int k = 0; k < rounds; k++) {
 #pragma unroll
         for (int i = 0; i < KC_LIVE; i++)
@@ -151,7 +152,7 @@ KC_KERNEL __launch_bounds__ (256, 1) kc_scrub (kc_u32 seed, int rounds, kc_u32 s
     KC_KERNEL kc_scrub_stack_##BYTES (kc_u32 seed, int at, kc_u32 *never)              \
     {                                                                                  \
         volatile kc_u32 stack[BYTES / 4];                                              \
-        for (int i = 0; i < BYTES / 4; i++)                                            \
+        _Pragma ("unroll 1") for (int i = 0; i < BYTES / 4; i++)                       \
             stack[(i + at) % (BYTES / 4)] = seed + i;                                  \
         if (stack[at % (BYTES / 4)] != seed)                                           \
             never[0] = 1;                                                              \

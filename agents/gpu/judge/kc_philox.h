@@ -73,6 +73,8 @@ static inline kc_u64 kc_f32_bits_ (double x)
 #define KC_F32_BITS(x) kc_f32_bits_ (x)
 #endif
 
+#define KC_GOLDEN ((kc_u64)0x9e3779b97f4a7c15ull)
+
 enum kc_fill_kind { // numbers are passed to the device: never renumber
     KC_FILL_UNIFORM = 1, // a <= v < b
     KC_FILL_NORMAL = 2,  // mean a, standard deviation b
@@ -186,7 +188,7 @@ KC_PHILOX_FN kc_u64 kc_permute (kc_u64 key, kc_u64 i, kc_u64 n)
     do {
         kc_u64 left = i >> half, right = i & mask;
         for (int r = 0; r < 4; r++) {
-            const kc_u64 next = left ^ (kc_mix (key + (kc_u64)r * 0x9e3779b97f4a7c15ull + right) & mask);
+            const kc_u64 next = left ^ (kc_mix (key + (kc_u64)r * KC_GOLDEN + right) & mask);
             left = right;
             right = next;
         }
@@ -354,11 +356,11 @@ static inline kc_u64 kc_content_hash (const void *data, size_t size)
     for (size_t i = 0; i < whole; i++) {
         kc_u64 word;
         memcpy (&word, (const char *)data + i * 8, 8);
-        sum += kc_mix (word + (i + 1) * 0x9e3779b97f4a7c15ull);
+        sum += kc_mix (word + (i + 1) * KC_GOLDEN);
     }
     if (size % 8)
         memcpy (&last, (const char *)data + whole * 8, size % 8);
-    return sum + kc_mix (last + (whole + 1) * 0x9e3779b97f4a7c15ull) + kc_mix (size);
+    return sum + kc_mix (last + (whole + 1) * KC_GOLDEN) + kc_mix (size);
 }
 #endif
 

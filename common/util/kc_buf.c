@@ -91,7 +91,8 @@ void kc_buf_vprintf (kc_buf_t *b, const char *format, va_list args)
     va_end (again);
 }
 
-// The length of the well-formed UTF-8 character at 's' (Unicode table 3-7), 0 when there is none.
+// The length of the well-formed UTF-8 character at 's' (Unicode table 3-7), 0 when
+// there is none.
 static size_t s_utf8 (const unsigned char *s, size_t size)
 {
     unsigned char a = s[0];
@@ -129,11 +130,13 @@ void kc_buf_json (kc_buf_t *b, const char *s, size_t size)
     size_t i = 0;
     while (i < size && !b->overflow) {
         size_t run = i; // plain bytes go in one piece
-        while (run < size && p[run] >= 0x20 && p[run] < 0x80 && p[run] != '"' && p[run] != '\\')
+        while (run < size && p[run] >= 0x20 && p[run] < 0x80 && p[run] != '"'
+               && p[run] != '\\')
             run++;
         if (run > i) {
             size_t n = run - i;
-            // The part that fits is kept, so a cut string is as long as the limit allows.
+            // The part that fits is kept, so a cut string is as long as the limit
+            // allows.
             size_t left = b->size < b->limit ? b->limit - b->size : 0;
             bool cut = b->limit && n > left;
             kc_buf_put (b, s + i, cut ? left : n);

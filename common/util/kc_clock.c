@@ -37,7 +37,8 @@ static void s_digits (char *out, int width, int64_t value)
 
 void kc_clock_iso (int64_t wall_ms, char out[25])
 {
-    // The 24 bytes hold years 0000 to 9999; times before 1970 or after that are clamped.
+    // The 24 bytes hold years 0000 to 9999; times before 1970 or after that are
+    // clamped.
     const int64_t last = 253402300799999;
     int64_t ms = wall_ms < 0 ? 0 : wall_ms > last ? last : wall_ms;
     time_t seconds = (time_t)(ms / 1000);

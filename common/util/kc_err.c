@@ -8,7 +8,8 @@
 
 #include "common/util/kc_mem.h"
 
-// Copy into err->text; when it does not fit, cut in front of the character that would be torn.
+// Copy into err->text; when it does not fit, cut in front of the character that would
+// be torn.
 static void s_set_text (kc_err_t *err, const char *text)
 {
     size_t size = strlen (text);
@@ -105,7 +106,8 @@ static const s_row_t s_rows[KC_CODE_COUNT] = {
 #undef S_ROW
 };
 
-// A code may come from a cast of a number; anything outside the table is a defect of ours.
+// A code may come from a cast of a number; anything outside the table is a defect of
+// ours.
 static const s_row_t *s_row (kc_code_t code)
 {
     return (unsigned)code < KC_CODE_COUNT ? &s_rows[code] : &s_rows[KC_EINTERNAL];

@@ -23,10 +23,10 @@
 #include "common/util/kc_mem.h"
 
 enum {
-    S_DEPTH = 64,          // folders inside folders that kc_fs_remove_tree follows
-    S_READ_WAIT = 10000,   // ms without a byte from a pipe before kc_fs_read gives up
-    S_LOCK_TRIES = 16,     // a lock file that is removed again and again
-    S_PIECE = 64 * 1024    // bytes per read
+    S_DEPTH = 64,        // folders inside folders that kc_fs_remove_tree follows
+    S_READ_WAIT = 10000, // ms without a byte from a pipe before kc_fs_read gives up
+    S_LOCK_TRIES = 16,   // a lock file that is removed again and again
+    S_PIECE = 64 * 1024  // bytes per read
 };
 
 // The value of an environment variable; NULL when unset or empty.
@@ -97,7 +97,8 @@ int kc_fs_mkdir (const char *path, unsigned mode, kc_err_t *err)
             if (stat (part, &st) < 0)
                 rc = kc_fail_errno (err, number, "create folder %s", part);
             else if (!S_ISDIR (st.st_mode))
-                rc = kc_fail (err, KC_EIO, "create folder %s: %s is not a folder; remove it", path,
+                rc = kc_fail (err, KC_EIO,
+                              "create folder %s: %s is not a folder; remove it", path,
                               part);
         }
         *p = end;
@@ -122,8 +123,9 @@ static int s_read_all (int fd, const char *path, size_t max, kc_buf_t *b, kc_err
             int ready = poll (&p, 1, S_READ_WAIT);
             if (ready > 0 || (ready < 0 && errno == EINTR))
                 continue;
-            rc = kc_fail (err, KC_ETIMEOUT, "read %s: nothing came for %d s; is its writer alive?",
-                          path, S_READ_WAIT / 1000);
+            rc = kc_fail (err, KC_ETIMEOUT,
+                          "read %s: nothing came for %d s; is its writer alive?", path,
+                          S_READ_WAIT / 1000);
             break;
         }
         if (n < 0) {
@@ -133,8 +135,8 @@ static int s_read_all (int fd, const char *path, size_t max, kc_buf_t *b, kc_err
         if (n == 0)
             break;
         if ((size_t)n > max - b->size) {
-            rc = kc_fail (err, KC_EINVALID, "read %s: longer than the %zu bytes allowed here", path,
-                          max);
+            rc = kc_fail (err, KC_EINVALID,
+                          "read %s: longer than the %zu bytes allowed here", path, max);
             break;
         }
         kc_buf_put (b, piece, (size_t)n);
@@ -179,7 +181,9 @@ static int s_sync_folder (const char *path, kc_err_t *err)
 {
     char *folder = s_parent (path);
     int fd = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = fd < 0 || fsync (fd) < 0 ? kc_fail_errno (err, errno, "sync folder %s", folder) : 0;
+    int rc = fd < 0 || fsync (fd) < 0
+                 ? kc_fail_errno (err, errno, "sync folder %s", folder)
+                 : 0;
     if (fd >= 0)
         close (fd);
     free (folder);
@@ -200,8 +204,8 @@ static int s_write_all (int fd, const char *data, size_t size)
     return 0;
 }
 
-int kc_fs_write (const char *path, const void *data, size_t size, unsigned mode, bool durable,
-                 kc_err_t *err)
+int kc_fs_write (const char *path, const void *data, size_t size, unsigned mode,
+                 bool durable, kc_err_t *err)
 {
     uint64_t salt = 0;
     kc_random (&salt, sizeof salt);
@@ -239,7 +243,8 @@ bool kc_fs_exists (const char *path)
     return access (path, F_OK) == 0;
 }
 
-static int s_remove_in (int parent, const char *name, int depth, const char *top, kc_err_t *err);
+static int s_remove_in (int parent, const char *name, int depth, const char *top,
+                        kc_err_t *err);
 
 // Everything inside an open folder; closes 'fd'.
 static int s_empty (int fd, int depth, const char *top, kc_err_t *err)
@@ -269,7 +274,8 @@ static int s_empty (int fd, int depth, const char *top, kc_err_t *err)
 }
 
 // Recursive, bounded by S_DEPTH; a link is removed, never entered.
-static int s_remove_in (int parent, const char *name, int depth, const char *top, kc_err_t *err)
+static int s_remove_in (int parent, const char *name, int depth, const char *top,
+                        kc_err_t *err)
 {
     if (unlinkat (parent, name, 0) == 0 || errno == ENOENT)
         return 0;
@@ -277,7 +283,8 @@ static int s_remove_in (int parent, const char *name, int depth, const char *top
     if (number != EISDIR && number != EPERM)
         return kc_fail_errno (err, number, "remove %s: %s", top, name);
     if (depth >= S_DEPTH)
-        return kc_fail (err, KC_EIO, "remove %s: more than %d folders deep; remove it by hand", top,
+        return kc_fail (err, KC_EIO,
+                        "remove %s: more than %d folders deep; remove it by hand", top,
                         S_DEPTH);
     int fd = openat (parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
@@ -335,11 +342,12 @@ int kc_fs_lock (const char *path, kc_err_t *err)
             return -1;
         }
         struct stat mine, there;
-        if (fstat (fd, &mine) == 0 && stat (path, &there) == 0 && mine.st_ino == there.st_ino
-            && mine.st_dev == there.st_dev) {
+        if (fstat (fd, &mine) == 0 && stat (path, &there) == 0
+            && mine.st_ino == there.st_ino && mine.st_dev == there.st_dev) {
             char now[25], text[64];
             kc_clock_iso (kc_clock_wall_ms (), now);
-            int n = snprintf (text, sizeof text, "pid %ld since %s\n", (long)getpid (), now);
+            int n = snprintf (text, sizeof text, "pid %ld since %s\n", (long)getpid (),
+                              now);
             if (ftruncate (fd, 0) < 0 || pwrite (fd, text, (size_t)n, 0) != n) {
                 kc_fail_errno (err, errno, "write lock %s", path);
                 close (fd);
@@ -347,9 +355,11 @@ int kc_fs_lock (const char *path, kc_err_t *err)
             }
             return fd;
         }
-        close (fd); // somebody removed the file between open and flock: lock the new one
+        close (
+            fd); // somebody removed the file between open and flock: lock the new one
     }
-    return kc_fail (err, KC_EBUSY, "lock %s: the file is removed again and again", path);
+    return kc_fail (err, KC_EBUSY, "lock %s: the file is removed again and again",
+                    path);
 }
 
 char *kc_fs_join (const char *a, const char *b)

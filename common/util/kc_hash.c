@@ -8,8 +8,10 @@
 #include "common/util/kc_clock.h"
 #include "common/util/kc_mem.h"
 
-_Static_assert (sizeof (crypto_hash_sha256_state) <= sizeof (kc_sha_t), "kc_sha_t too small");
-_Static_assert (_Alignof (crypto_hash_sha256_state) <= _Alignof (kc_sha_t), "kc_sha_t alignment");
+_Static_assert(sizeof (crypto_hash_sha256_state) <= sizeof (kc_sha_t),
+               "kc_sha_t too small");
+_Static_assert(_Alignof(crypto_hash_sha256_state) <= _Alignof(kc_sha_t),
+               "kc_sha_t alignment");
 
 static crypto_hash_sha256_state *s_state (kc_sha_t *s)
 {
@@ -29,7 +31,8 @@ void kc_sha_add (kc_sha_t *s, const void *data, size_t size)
 
 void kc_sha_str (kc_sha_t *s, const char *text)
 {
-    // Eight bytes of length, lowest first, whatever the machine; NULL is a length no string has.
+    // Eight bytes of length, lowest first, whatever the machine; NULL is a length no
+    // string has.
     uint64_t size = text ? strlen (text) : UINT64_MAX;
     unsigned char front[8];
     for (int i = 0; i < 8; i++)

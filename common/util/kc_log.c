@@ -1,7 +1,8 @@
 /* kc_log.c - see kc_log.h
  *
- * The one exception from "no static mutable data": who is logging and from which level on.  It is
- * set by kc_log_init before any thread starts; the level alone may change later and is atomic.
+ * The one exception from "no static mutable data": who is logging and from which level
+ * on.  It is set by kc_log_init before any thread starts; the level alone may change
+ * later and is atomic.
  */
 
 #include "common/util/kc_log.h"
@@ -23,10 +24,10 @@
 #include "common/util/kc_spawn.h"
 
 enum {
-    S_LINE = PIPE_BUF,   // a write of this size to a pipe is never mixed with another's
-    S_TAIL = 32,         // kept free for the end of a cut line
-    S_FIELDS = 64,       // fields in one event
-    S_NAME = 64          // bytes of program and instance
+    S_LINE = PIPE_BUF, // a write of this size to a pipe is never mixed with another's
+    S_TAIL = 32,       // kept free for the end of a cut line
+    S_FIELDS = 64,     // fields in one event
+    S_NAME = 64        // bytes of program and instance
 };
 
 static struct {
@@ -100,7 +101,8 @@ static void s_put_plain (kc_buf_t *b, const char *name, const char *value)
         s_undo (b, before);
 }
 
-// One field; false when the type letter is unknown and the rest of the arguments cannot be read.
+// One field; false when the type letter is unknown and the rest of the arguments cannot
+// be read.
 static bool s_field (kc_buf_t *b, const char *name, const char *type, va_list *args)
 {
     char number[40];

@@ -1,8 +1,8 @@
 /* kc_map.c - see kc_map.h
  *
- * Entries stand in an array in the order of insertion; a table of slots (open addressing, linear)
- * finds them by hash.  A removed entry keeps its place with a NULL key until a put needs room, so
- * removal never moves anything an iteration stands on.
+ * Entries stand in an array in the order of insertion; a table of slots (open
+ * addressing, linear) finds them by hash.  A removed entry keeps its place with a NULL
+ * key until a put needs room, so removal never moves anything an iteration stands on.
  */
 
 #include "common/util/kc_map.h"
@@ -25,10 +25,11 @@ typedef struct s_entry {
 
 struct kc_map {
     kc_map_free_f *free_value;
-    unsigned char seed[crypto_shorthash_KEYBYTES]; // keys come from outside: no chosen collisions
-    s_entry_t *entries;                            // room for half as many as there are slots
-    size_t used;                                   // entries taken, removed ones included
-    size_t first;                                  // every entry before this one is removed
+    unsigned char
+        seed[crypto_shorthash_KEYBYTES]; // keys come from outside: no chosen collisions
+    s_entry_t *entries;                  // room for half as many as there are slots
+    size_t used;                         // entries taken, removed ones included
+    size_t first;                        // every entry before this one is removed
     size_t live;
     uint32_t *slots; // 0 = free, else the number of the entry + 1
     size_t n_slots;  // a power of two, or 0
@@ -90,7 +91,8 @@ static void s_link (kc_map_t *self, size_t number)
     self->slots[i] = (uint32_t)number + 1;
 }
 
-// Drop the removed entries and size the table so that as many puts as there are live entries fit.
+// Drop the removed entries and size the table so that as many puts as there are live
+// entries fit.
 static void s_rebuild (kc_map_t *self)
 {
     size_t n_slots = S_SLOTS_MIN;
@@ -127,7 +129,8 @@ void kc_map_put (kc_map_t *self, const char *key, void *value)
     }
     if (self->used == self->n_slots / 2)
         s_rebuild (self);
-    self->entries[self->used] = (s_entry_t){.key = kc_strdup (key), .value = value, .hash = hash};
+    self->entries[self->used] =
+        (s_entry_t){.key = kc_strdup (key), .value = value, .hash = hash};
     s_link (self, self->used);
     self->used++;
     self->live++;

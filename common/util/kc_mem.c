@@ -13,7 +13,8 @@ void kc_die (const char *file, int line, const char *what)
 {
     // No allocation and no stdio stream here: the heap may be what is broken.
     char text[512];
-    int n = snprintf (text, sizeof text, "kernelclaw: defect at %s:%d: %s\n", file, line, what);
+    int n = snprintf (text, sizeof text, "kernelclaw: defect at %s:%d: %s\n", file,
+                      line, what);
     if (n > 0) {
         size_t size = (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
         ssize_t done = write (STDERR_FILENO, text, size);
@@ -81,7 +82,8 @@ void kc_set (char **dst, const char *s)
 
 void *kc_push (void *v_p, size_t *n, size_t size)
 {
-    // The room follows from the count: it is the next power of two, so it need not be stored.
+    // The room follows from the count: it is the next power of two, so it need not be
+    // stored.
     char *v = NULL;
     memcpy (&v, v_p, sizeof v);
     if ((*n & (*n - 1)) == 0) {

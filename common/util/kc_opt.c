@@ -11,7 +11,10 @@
 #include "common/util/kc_buf.h"
 #include "common/util/kc_mem.h"
 
-enum { S_WORD = 64, S_SHOWN = 120 }; // bytes compared, bytes of a foreign word in an error text
+enum {
+    S_WORD = 64,
+    S_SHOWN = 120
+}; // bytes compared, bytes of a foreign word in an error text
 
 typedef struct s_value {
     char **items; // the last one counts, unless the row is a LIST
@@ -73,8 +76,8 @@ static void s_add (s_value_t *v, const char *text, size_t size)
     *item = kc_strndup (text, size);
 }
 
-static int s_int (const kc_opt_t *row, const char *where, const char *text, int64_t *out,
-                  kc_err_t *err)
+static int s_int (const kc_opt_t *row, const char *where, const char *text,
+                  int64_t *out, kc_err_t *err)
 {
     char *end = NULL;
     errno = 0;
@@ -82,10 +85,11 @@ static int s_int (const kc_opt_t *row, const char *where, const char *text, int6
     bool plain = (text[0] >= '0' && text[0] <= '9') || (text[0] == '-' && text[1]);
     bool free_range = row->min == 0 && row->max == 0;
     if (!plain || *end)
-        return kc_fail (err, KC_EUSAGE, "%s: \"%.*s\" is not a whole number", where, S_SHOWN, text);
+        return kc_fail (err, KC_EUSAGE, "%s: \"%.*s\" is not a whole number", where,
+                        S_SHOWN, text);
     if (errno || (!free_range && (x < row->min || x > row->max)))
-        return kc_fail (err, KC_EUSAGE, "%s: %.*s is not in %lld..%lld", where, S_SHOWN, text,
-                        free_range ? LLONG_MIN : (long long)row->min,
+        return kc_fail (err, KC_EUSAGE, "%s: %.*s is not in %lld..%lld", where, S_SHOWN,
+                        text, free_range ? LLONG_MIN : (long long)row->min,
                         free_range ? LLONG_MAX : (long long)row->max);
     *out = x;
     return 0;
@@ -101,13 +105,14 @@ static int s_bool (const char *where, const char *text, bool *out, kc_err_t *err
             return 0;
         }
     }
-    return kc_fail (err, KC_EUSAGE, "%s: \"%.*s\" is not one of 1 true yes on 0 false no off", where,
+    return kc_fail (err, KC_EUSAGE,
+                    "%s: \"%.*s\" is not one of 1 true yes on 0 false no off", where,
                     S_SHOWN, text);
 }
 
 // One value from 'where' (an option, a variable or the table itself) for a row.
-static int s_store (const kc_opt_t *row, s_value_t *v, const char *where, const char *text,
-                    kc_err_t *err)
+static int s_store (const kc_opt_t *row, s_value_t *v, const char *where,
+                    const char *text, kc_err_t *err)
 {
     switch (row->type) {
     case KC_OPT_FLAG:
@@ -130,8 +135,8 @@ static int s_store (const kc_opt_t *row, s_value_t *v, const char *where, const 
 }
 
 // A variable or a default: a LIST is separated by commas there.
-static int s_store_text (const kc_opt_t *row, s_value_t *v, const char *where, const char *text,
-                         kc_err_t *err)
+static int s_store_text (const kc_opt_t *row, s_value_t *v, const char *where,
+                         const char *text, kc_err_t *err)
 {
     if (row->type != KC_OPT_LIST)
         return s_store (row, v, where, text, err);
@@ -172,7 +177,8 @@ static int s_fallback (kc_opts_t *self, kc_err_t *err)
     return 0;
 }
 
-static int s_unknown (const kc_opts_t *self, const char *word, size_t size, kc_err_t *err)
+static int s_unknown (const kc_opts_t *self, const char *word, size_t size,
+                      kc_err_t *err)
 {
     char *name = kc_strndup (word, size);
     const char *best = NULL;
@@ -186,8 +192,8 @@ static int s_unknown (const kc_opts_t *self, const char *word, size_t size, kc_e
     }
     // Further apart than half of the word is no likeness.
     if (best && (size_t)least <= strlen (name) / 2)
-        kc_fail (err, KC_EUSAGE, "unknown option --%.*s; did you mean --%s? see --help", S_SHOWN,
-                 name, best);
+        kc_fail (err, KC_EUSAGE, "unknown option --%.*s; did you mean --%s? see --help",
+                 S_SHOWN, name, best);
     else
         kc_fail (err, KC_EUSAGE, "unknown option --%.*s; see --help", S_SHOWN, name);
     free (name);
@@ -202,7 +208,8 @@ static int s_long (kc_opts_t *self, int argc, char *const *argv, int *at, kc_err
     const char *text = word[size] ? word + size + 1 : NULL;
     size_t i = 0;
     while (i < self->n_rows
-           && (strncmp (self->table[i].name, word, size) != 0 || self->table[i].name[size]))
+           && (strncmp (self->table[i].name, word, size) != 0
+               || self->table[i].name[size]))
         i++;
     if (i == self->n_rows)
         return s_unknown (self, word, size, err);
@@ -224,14 +231,16 @@ static int s_long (kc_opts_t *self, int argc, char *const *argv, int *at, kc_err
 }
 
 // "-v", "-vh", "-o FILE", "-oFILE"
-static int s_short (kc_opts_t *self, int argc, char *const *argv, int *at, kc_err_t *err)
+static int s_short (kc_opts_t *self, int argc, char *const *argv, int *at,
+                    kc_err_t *err)
 {
     for (const char *p = argv[*at] + 1; *p; p++) {
         size_t i = 0;
         while (i < self->n_rows && self->table[i].letter != *p)
             i++;
         if (i == self->n_rows)
-            return kc_fail (err, KC_EUSAGE, "unknown option -%c in \"%.*s\"; see --help",
+            return kc_fail (err, KC_EUSAGE,
+                            "unknown option -%c in \"%.*s\"; see --help",
                             *p > ' ' && *p <= '~' ? *p : '?', S_SHOWN, argv[*at]);
         const kc_opt_t *row = &self->table[i];
         s_value_t *v = &self->values[i];
@@ -250,7 +259,8 @@ static int s_short (kc_opts_t *self, int argc, char *const *argv, int *at, kc_er
     return 0;
 }
 
-kc_opts_t *kc_opts_parse (const kc_opt_t *table, int argc, char *const *argv, kc_err_t *err)
+kc_opts_t *kc_opts_parse (const kc_opt_t *table, int argc, char *const *argv,
+                          kc_err_t *err)
 {
     kc_opts_t *self = kc_calloc (1, sizeof *self);
     self->table = table;

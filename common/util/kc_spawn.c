@@ -23,12 +23,13 @@
 enum {
     S_FDS = 64,      // descriptors given to one child
     S_FD_MAX = 1023, // highest number in the child
-    S_REAP_MS = 5000 // a group that was killed is gone by then, or the kernel is in trouble
+    S_REAP_MS =
+        5000 // a group that was killed is gone by then, or the kernel is in trouble
 };
 
 // posix_spawn functions return their error instead of setting errno.
-static int s_actions (posix_spawn_file_actions_t *actions, const kc_spawn_t *spec, const int *temps,
-                      int top)
+static int s_actions (posix_spawn_file_actions_t *actions, const kc_spawn_t *spec,
+                      const int *temps, int top)
 {
     int rc = 0;
     for (int to = 0; to <= top && rc == 0; to++) {
@@ -41,7 +42,8 @@ static int s_actions (posix_spawn_file_actions_t *actions, const kc_spawn_t *spe
         else if (to <= 2)
             rc = posix_spawn_file_actions_addopen (actions, to, "/dev/null", O_RDWR, 0);
         else
-            rc = posix_spawn_file_actions_addclose (actions, to); // closed already is fine
+            rc = posix_spawn_file_actions_addclose (actions,
+                                                    to); // closed already is fine
     }
     if (rc == 0)
         rc = posix_spawn_file_actions_addclosefrom_np (actions, top + 1);
@@ -53,8 +55,8 @@ static int s_attributes (posix_spawnattr_t *attr)
     sigset_t all, none;
     sigfillset (&all);
     sigemptyset (&none);
-    int rc = posix_spawnattr_setflags (attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF
-                                                 | POSIX_SPAWN_SETSIGMASK);
+    int rc = posix_spawnattr_setflags (
+        attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     if (rc == 0)
         rc = posix_spawnattr_setpgroup (attr, 0);
     if (rc == 0)
@@ -95,19 +97,22 @@ static int s_start (const kc_spawn_t *spec, const int *temps, int top, pid_t *pi
 static int s_check (const kc_spawn_t *spec, kc_err_t *err)
 {
     if (!spec->path || spec->path[0] != '/')
-        return kc_fail (err, KC_EINVALID, "start %s: give the absolute path of the program",
+        return kc_fail (err, KC_EINVALID,
+                        "start %s: give the absolute path of the program",
                         spec->path ? spec->path : "(null)");
     if (spec->n_fds > S_FDS)
-        return kc_fail (err, KC_EINVALID, "start %s: %zu descriptors, at most %d", spec->path,
-                        spec->n_fds, S_FDS);
+        return kc_fail (err, KC_EINVALID, "start %s: %zu descriptors, at most %d",
+                        spec->path, spec->n_fds, S_FDS);
     for (size_t i = 0; i < spec->n_fds; i++) {
         if (spec->fds[i].to < 0 || spec->fds[i].to > S_FD_MAX)
-            return kc_fail (err, KC_EINVALID, "start %s: descriptor number %d is not in 0..%d",
+            return kc_fail (err, KC_EINVALID,
+                            "start %s: descriptor number %d is not in 0..%d",
                             spec->path, spec->fds[i].to, S_FD_MAX);
         for (size_t j = 0; j < i; j++)
             if (spec->fds[j].to == spec->fds[i].to)
-                return kc_fail (err, KC_EINVALID, "start %s: descriptor %d is given twice",
-                                spec->path, spec->fds[i].to);
+                return kc_fail (err, KC_EINVALID,
+                                "start %s: descriptor %d is given twice", spec->path,
+                                spec->fds[i].to);
     }
     return 0;
 }
@@ -122,8 +127,8 @@ int kc_spawn (const kc_spawn_t *spec, kc_child_t *child, kc_err_t *err)
     for (size_t i = 0; i < spec->n_fds; i++)
         if (spec->fds[i].to > top)
             top = spec->fds[i].to;
-    // Copies above every target: no target overwrites a source, and source == target becomes a
-    // real dup2, which is what clears close-on-exec.
+    // Copies above every target: no target overwrites a source, and source == target
+    // becomes a real dup2, which is what clears close-on-exec.
     for (; n < spec->n_fds; n++) {
         temps[n] = fcntl (spec->fds[n].from, F_DUPFD_CLOEXEC, top + 1);
         if (temps[n] < 0) {
@@ -147,7 +152,8 @@ int kc_spawn (const kc_spawn_t *spec, kc_child_t *child, kc_err_t *err)
         while (waitpid (pid, NULL, 0) < 0 && errno == EINTR)
             continue;
         *child = (kc_child_t){.pid = 0, .pidfd = -1};
-        rc = kc_fail_errno (err, number, "start %s: pidfd_open (needs Linux 5.3)", spec->path);
+        rc = kc_fail_errno (err, number, "start %s: pidfd_open (needs Linux 5.3)",
+                            spec->path);
     }
 out:
     while (n > 0)
@@ -157,7 +163,8 @@ out:
 
 void kc_child_kill (kc_child_t *child, int signal)
 {
-    // Not reaped yet, so neither the process number nor the group's can have been given away.
+    // Not reaped yet, so neither the process number nor the group's can have been given
+    // away.
     if (child->pid > 0)
         kill (-child->pid, signal);
 }
@@ -195,7 +202,8 @@ int kc_child_wait (kc_child_t *child, int timeout_ms, kc_exit_t *out, kc_err_t *
 {
     if (child->pid <= 0)
         return kc_fail (err, KC_ESTATE, "wait: there is no child");
-    int ready = s_poll (child->pidfd, POLLIN, timeout_ms < 0 ? 0 : kc_clock_ms () + timeout_ms);
+    int ready =
+        s_poll (child->pidfd, POLLIN, timeout_ms < 0 ? 0 : kc_clock_ms () + timeout_ms);
     if (ready < 0)
         return kc_fail_errno (err, errno, "wait for process %ld", (long)child->pid);
     if (ready == 0)
@@ -214,7 +222,8 @@ int kc_child_wait (kc_child_t *child, int timeout_ms, kc_exit_t *out, kc_err_t *
     close (child->pidfd);
     *child = (kc_child_t){.pid = 0, .pidfd = -1};
     if (pid < 0)
-        return kc_fail_errno (err, number, "reap process %ld (did somebody else?)", (long)gone);
+        return kc_fail_errno (err, number, "reap process %ld (did somebody else?)",
+                              (long)gone);
     if (out) {
         out->signalled = WIFSIGNALED (status);
         out->code = WIFSIGNALED (status) ? WTERMSIG (status) : WEXITSTATUS (status);
@@ -275,9 +284,11 @@ int kc_fd_write (int fd, const void *data, size_t size, int64_t deadline, kc_err
         if (ready < 0)
             return kc_fail_errno (err, errno, "write to descriptor %d", fd);
         if (ready == 0)
-            return kc_fail (err, KC_ETIMEOUT, "write to descriptor %d: %zu of %zu bytes in time", fd,
+            return kc_fail (err, KC_ETIMEOUT,
+                            "write to descriptor %d: %zu of %zu bytes in time", fd,
                             size - left, size);
-        // A pipe that polls writable takes PIPE_BUF bytes without blocking; more might block.
+        // A pipe that polls writable takes PIPE_BUF bytes without blocking; more might
+        // block.
         ssize_t n = kc_fd_write_some (fd, p, left < PIPE_BUF ? left : PIPE_BUF);
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
@@ -298,16 +309,19 @@ int kc_fd_read (int fd, void *data, size_t size, int64_t deadline, kc_err_t *err
         if (ready < 0)
             return kc_fail_errno (err, errno, "read from descriptor %d", fd);
         if (ready == 0)
-            return kc_fail (err, KC_ETIMEOUT, "read from descriptor %d: %zu of %zu bytes in time",
-                            fd, size - left, size);
+            return kc_fail (err, KC_ETIMEOUT,
+                            "read from descriptor %d: %zu of %zu bytes in time", fd,
+                            size - left, size);
         ssize_t n = read (fd, p, left);
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (n < 0)
             return kc_fail_errno (err, errno, "read from descriptor %d", fd);
         if (n == 0)
-            return kc_fail (err, KC_EIO, "read from descriptor %d: end of file after %zu of %zu bytes",
-                            fd, size - left, size);
+            return kc_fail (
+                err, KC_EIO,
+                "read from descriptor %d: end of file after %zu of %zu bytes", fd,
+                size - left, size);
         p += n;
         left -= (size_t)n;
     }

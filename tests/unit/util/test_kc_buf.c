@@ -85,7 +85,10 @@ typedef struct s_case {
 } s_case_t;
 
 #define BAD "\xef\xbf\xbd"
-#define CASE(in, out) {in, sizeof (in) - 1, out}
+#define CASE(in, out)                                                                  \
+    {                                                                                  \
+        in, sizeof (in) - 1, out                                                       \
+    }
 
 static void json_text_is_escaped_and_invalid_utf8_replaced (void **state)
 {
@@ -95,19 +98,25 @@ static void json_text_is_escaped_and_invalid_utf8_replaced (void **state)
         CASE ("plain", "plain"),
         CASE ("a\"b\\c\n\r\t", "a\\\"b\\\\c\\n\\r\\t"),
         CASE ("\0\x01\x1f\x7f", "\\u0000\\u0001\\u001f\x7f"),
-        CASE ("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"),
-        CASE ("\xff" "a", BAD "a"),
+        CASE ("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
+              "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"),
+        CASE ("\xff"
+              "a",
+              BAD "a"),
         CASE ("\xc0\xaf", BAD BAD),                 // an overlong slash
         CASE ("\xe0\x80\xaf", BAD BAD BAD),         // again
         CASE ("\xed\xa0\x80", BAD BAD BAD),         // a surrogate
         CASE ("\xf4\x90\x80\x80", BAD BAD BAD BAD), // past U+10FFFF
         CASE ("\xe2\x82", BAD BAD),                 // torn at the end
-        CASE ("\xf0\x9f\x98" "a", BAD BAD BAD "a"),
+        CASE ("\xf0\x9f\x98"
+              "a",
+              BAD BAD BAD "a"),
         CASE ("\x80", BAD),
     };
     for (size_t i = 0; i < KC_COUNT (cases); i++) {
         kc_buf_t b = {0};
-        char *in = kc_malloc (cases[i].size); // exact, so ASan sees a read behind the end
+        char *in =
+            kc_malloc (cases[i].size); // exact, so ASan sees a read behind the end
         memcpy (in, cases[i].in, cases[i].size);
         kc_buf_json (&b, in, cases[i].size);
         assert_string_equal (kc_buf_str (&b), cases[i].out);
@@ -121,7 +130,10 @@ static void json_text_is_never_cut_inside_a_character (void **state)
     (void)state;
     for (size_t limit = 1; limit < 20; limit++) {
         kc_buf_t b = {.limit = limit};
-        kc_buf_json (&b, "ab\xe2\x82\xac\ncd\"\x01" "efghijk", 16);
+        kc_buf_json (&b,
+                     "ab\xe2\x82\xac\ncd\"\x01"
+                     "efghijk",
+                     16);
         const char *s = kc_buf_str (&b);
         const char *whole = "ab\xe2\x82\xac\\ncd\\\"\\u0001efghijk";
         assert_true (b.size <= limit && b.overflow);

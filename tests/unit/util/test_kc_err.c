@@ -19,7 +19,8 @@ static void every_code_has_a_name_that_parses_back (void **state)
         assert_int_equal (kc_code_parse (kc_code_name ((kc_code_t)i)), i);
         assert_true (kc_code_text ((kc_code_t)i)[0]);
         for (int j = 0; j < i; j++)
-            assert_int_not_equal (kc_code_exit ((kc_code_t)i), kc_code_exit ((kc_code_t)j));
+            assert_int_not_equal (kc_code_exit ((kc_code_t)i),
+                                  kc_code_exit ((kc_code_t)j));
     }
     assert_string_equal (kc_code_name (KC_ESTALE), "stale-epoch");
     assert_int_equal (kc_code_exit (KC_EINTERRUPTED), 130);

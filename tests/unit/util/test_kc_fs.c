@@ -89,7 +89,8 @@ static void a_failed_write_leaves_nothing (void **state)
     kc_err_t err;
     char *path = kc_fs_join (*state, "sub");
     assert_int_equal (kc_fs_mkdir (path, 0700, &err), 0);
-    assert_int_equal (kc_fs_write (path, "x", 1, 0600, false, &err), -1); // a folder is there
+    assert_int_equal (kc_fs_write (path, "x", 1, 0600, false, &err),
+                      -1); // a folder is there
     assert_non_null (strstr (err.text, path));
     assert_int_equal (rmdir (path), 0);
     assert_int_equal (rmdir (*state), 0); // no temporary file is left in it
@@ -148,7 +149,8 @@ static void removing_a_tree_never_follows_a_link (void **state)
 static void only_one_descriptor_holds_a_lock (void **state)
 {
     kc_err_t err;
-    char *path = kc_fs_join (*state, "lock"), *mine = kc_asprintf ("pid %ld since 2", (long)getpid ());
+    char *path = kc_fs_join (*state, "lock"),
+         *mine = kc_asprintf ("pid %ld since 2", (long)getpid ());
     int fd = kc_fs_lock (path, &err);
     assert_true (fd >= 0);
     assert_int_equal (fcntl (fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);

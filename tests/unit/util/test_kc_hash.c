@@ -17,9 +17,11 @@ static void the_published_vectors_hold (void **state)
     (void)state;
     char hex[KC_SHA_HEX];
     kc_sha256_hex ("", 0, hex);
-    assert_string_equal (hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    assert_string_equal (
+        hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     kc_sha256_hex ("abc", 3, hex);
-    assert_string_equal (hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_string_equal (
+        hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 static void pieces_hash_like_the_whole (void **state)

@@ -53,15 +53,16 @@ static void fields_of_every_type_make_one_json_line (void **state)
     char out[8192];
     catch_begin ();
     kc_log_init ("kc-test", "one");
-    kc_log (KC_WARN, "a.b", "s", "s", "q\"\xff", "none", "s", NULL, "i", "i", INT64_MIN, "f", "f", 0.5,
-            "nan", "f", (double)NAN, "t", "b", 1, NULL);
+    kc_log (KC_WARN, "a.b", "s", "s", "q\"\xff", "none", "s", NULL, "i", "i", INT64_MIN,
+            "f", "f", 0.5, "nan", "f", (double)NAN, "t", "b", 1, NULL);
     catch_end (out, sizeof out);
     const char *rest = strstr (out, "\"l\"");
     assert_non_null (rest);
     assert_memory_equal (out, "{\"t\":\"20", 8);
-    assert_string_equal (rest, "\"l\":\"warn\",\"p\":\"kc-test\",\"n\":\"one\",\"e\":\"a.b\","
-                               "\"s\":\"q\\\"\xef\xbf\xbd\",\"none\":null,"
-                               "\"i\":-9223372036854775808,\"f\":0.5,\"nan\":null,\"t\":true}\n");
+    assert_string_equal (
+        rest, "\"l\":\"warn\",\"p\":\"kc-test\",\"n\":\"one\",\"e\":\"a.b\","
+              "\"s\":\"q\\\"\xef\xbf\xbd\",\"none\":null,"
+              "\"i\":-9223372036854775808,\"f\":0.5,\"nan\":null,\"t\":true}\n");
 }
 
 // Quotes close, and nothing but the last byte is a line end.
@@ -91,8 +92,8 @@ static void a_line_never_exceeds_one_atomic_write (void **state)
             memset (big, alphabet[a], size);
             big[size] = 0;
             catch_begin ();
-            kc_log (KC_INFO, "big", "text", "s", big, name, "i", (int64_t)1, name, "s", "x", "z", "b", 0,
-                    NULL);
+            kc_log (KC_INFO, "big", "text", "s", big, name, "i", (int64_t)1, name, "s",
+                    "x", "z", "b", 0, NULL);
             size_t n = catch_end (out, sizeof out);
             assert_true (n <= 4096);
             assert_true (well_formed (out, n));

@@ -18,7 +18,8 @@
 #include "common/util/kc_spawn.h"
 
 static const kc_opt_t s_table[] = {
-    {"out", 'o', KC_OPT_STRING, "KC_T_OUT", "a.out", 0, 0, "FILE", "where the result goes"},
+    {"out", 'o', KC_OPT_STRING, "KC_T_OUT", "a.out", 0, 0, "FILE",
+     "where the result goes"},
     {"rounds", 'r', KC_OPT_INT, "KC_T_ROUNDS", "3", 1, 10, "N", "how many rounds"},
     {"any", 0, KC_OPT_INT, 0, 0, 0, 0, "N", "any number"},
     {"wait", 'w', KC_OPT_FLAG, "KC_T_WAIT", 0, 0, 0, 0, "wait for the end"},
@@ -55,7 +56,8 @@ static int forget_environment (void **state)
 static void both_forms_letters_and_positionals_work (void **state)
 {
     (void)state;
-    kc_opts_t *o = PARSE ("one", "--out=x=y", "--rounds", "7", "-wt", "a", "-tb", "-", "--", "--wait");
+    kc_opts_t *o = PARSE ("one", "--out=x=y", "--rounds", "7", "-wt", "a", "-tb", "-",
+                          "--", "--wait");
     assert_non_null (o);
     assert_string_equal (kc_opts_string (o, "out"), "x=y");
     assert_int_equal (kc_opts_int (o, "rounds"), 7);
@@ -99,7 +101,8 @@ static void the_command_line_beats_the_environment_beats_the_default (void **sta
 static void wrong_numbers_are_named (void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "x", "5x", " 5", "+5", "0", "11", "-", "99999999999999999999"};
+    static const char *const bad[] = {
+        "", "x", "5x", " 5", "+5", "0", "11", "-", "99999999999999999999"};
     for (size_t i = 0; i < KC_COUNT (bad); i++) {
         char *word = kc_asprintf ("--rounds=%s", bad[i]);
         assert_null (PARSE (word));
@@ -118,7 +121,8 @@ static void an_unknown_option_gets_the_nearest_known_one (void **state)
 {
     (void)state;
     assert_null (PARSE ("--ruonds=3"));
-    assert_string_equal (s_err.text, "unknown option --ruonds; did you mean --rounds? see --help");
+    assert_string_equal (s_err.text,
+                         "unknown option --ruonds; did you mean --rounds? see --help");
     assert_null (PARSE ("--zzzzzzzz"));
     assert_string_equal (s_err.text, "unknown option --zzzzzzzz; see --help");
 }
@@ -167,21 +171,28 @@ static void help_is_an_aligned_table (void **state)
     close (fds[0]);
     assert_true (n > 0);
     out[n] = 0;
-    assert_memory_equal (out, "usage: prog [options]\n\nDoes things.\n\noptions:\n", 46);
-    const char *a = strstr (out, "  -o, --out FILE"), *b = strstr (out, "      --log-level LEVEL");
+    assert_memory_equal (out, "usage: prog [options]\n\nDoes things.\n\noptions:\n",
+                         46);
+    const char *a = strstr (out, "  -o, --out FILE"),
+               *b = strstr (out, "      --log-level LEVEL");
     assert_true (a && b);
-    assert_int_equal (strstr (a, "where the result") - a, strstr (b, "debug, info") - b);
-    assert_non_null (strstr (out, "how many rounds (default 3, 1..10, environment KC_T_ROUNDS)\n"));
+    assert_int_equal (strstr (a, "where the result") - a,
+                      strstr (b, "debug, info") - b);
+    assert_non_null (
+        strstr (out, "how many rounds (default 3, 1..10, environment KC_T_ROUNDS)\n"));
 }
 
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup (both_forms_letters_and_positionals_work, forget_environment),
-        cmocka_unit_test_setup (the_command_line_beats_the_environment_beats_the_default,
+        cmocka_unit_test_setup (both_forms_letters_and_positionals_work,
                                 forget_environment),
+        cmocka_unit_test_setup (
+            the_command_line_beats_the_environment_beats_the_default,
+            forget_environment),
         cmocka_unit_test_setup (wrong_numbers_are_named, forget_environment),
-        cmocka_unit_test_setup (an_unknown_option_gets_the_nearest_known_one, forget_environment),
+        cmocka_unit_test_setup (an_unknown_option_gets_the_nearest_known_one,
+                                forget_environment),
         cmocka_unit_test_setup (hostile_words_are_refused_quietly, forget_environment),
         cmocka_unit_test (words_have_a_distance),
         cmocka_unit_test_setup (help_is_an_aligned_table, forget_environment),

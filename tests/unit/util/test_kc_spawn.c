@@ -21,11 +21,13 @@
 
 enum { LONG_MS = 20000, BIG = 3 * 1024 * 1024 };
 
-static void start (kc_child_t *child, const char *script, const kc_spawn_fd_t *fds, size_t n_fds)
+static void start (kc_child_t *child, const char *script, const kc_spawn_fd_t *fds,
+                   size_t n_fds)
 {
     const char *const argv[] = {"sh", "-c", script, NULL};
     const char *const envp[] = {"PATH=/usr/bin:/bin", "ONLY=this", NULL};
-    kc_spawn_t spec = {.path = "/bin/sh", .argv = argv, .envp = envp, .fds = fds, .n_fds = n_fds};
+    kc_spawn_t spec = {
+        .path = "/bin/sh", .argv = argv, .envp = envp, .fds = fds, .n_fds = n_fds};
     kc_err_t err;
     if (kc_spawn (&spec, child, &err) < 0)
         fail_msg ("%s", err.text);
@@ -42,7 +44,8 @@ static char *output_of (const char *script, int to, kc_exit_t *out)
     close (fds[1]);
     char *text = kc_calloc (1, 4096);
     size_t size = 0;
-    while (size < 4095 && kc_fd_read (fds[0], text + size, 1, kc_clock_ms () + LONG_MS, NULL) == 0)
+    while (size < 4095
+           && kc_fd_read (fds[0], text + size, 1, kc_clock_ms () + LONG_MS, NULL) == 0)
         size++;
     close (fds[0]);
     assert_int_equal (kc_child_wait (&child, LONG_MS, out, NULL), 1);
@@ -79,7 +82,8 @@ static void a_program_that_is_not_there_is_an_error (void **state)
     assert_non_null (strstr (err.text, "/no/such/program"));
     spec.path = "sh";
     assert_int_equal (kc_spawn (&spec, &child, &err), -1);
-    const kc_spawn_fd_t twice[] = {{0, 3}, {1, 3}}, far[] = {{0, 5000}}, closed[] = {{900, 3}};
+    const kc_spawn_fd_t twice[] = {{0, 3}, {1, 3}}, far[] = {{0, 5000}},
+                        closed[] = {{900, 3}};
     spec = (kc_spawn_t){.path = "/bin/sh", .argv = argv, .fds = twice, .n_fds = 2};
     assert_int_equal (kc_spawn (&spec, &child, &err), -1);
     spec = (kc_spawn_t){.path = "/bin/sh", .argv = argv, .fds = far, .n_fds = 1};
@@ -96,9 +100,10 @@ static void the_child_has_the_listed_descriptors_only (void **state)
     int stray = open ("/dev/null", O_RDONLY); // as a careless library leaves it
     assert_true (stray >= 0);
     kc_exit_t out;
-    char *text = output_of ("i=0; while [ $i -lt 100 ]; do [ -e /proc/$$/fd/$i ] && "
-                            "echo $i $(readlink /proc/$$/fd/$i | cut -d: -f1) >&5; i=$((i + 1)); done",
-                            5, &out);
+    char *text = output_of (
+        "i=0; while [ $i -lt 100 ]; do [ -e /proc/$$/fd/$i ] && "
+        "echo $i $(readlink /proc/$$/fd/$i | cut -d: -f1) >&5; i=$((i + 1)); done",
+        5, &out);
     close (stray);
     assert_string_equal (text, "0 /dev/null\n1 /dev/null\n2 /dev/null\n5 pipe\n");
     free (text);
@@ -113,8 +118,10 @@ static void descriptors_may_swap_numbers_or_keep_them (void **state)
     int a[2], b[2];
     assert_int_equal (kc_pipe (a, NULL), 0);
     assert_int_equal (kc_pipe (b, NULL), 0);
-    const kc_spawn_fd_t map[] = {{a[1], b[1]}, {b[1], a[1]}, {a[0], a[0]}}; // the last: from == to
-    char *script = kc_asprintf ("printf A >&%d; printf B >&%d; [ -e /proc/$$/fd/%d ]", b[1], a[1], a[0]);
+    const kc_spawn_fd_t map[] = {
+        {a[1], b[1]}, {b[1], a[1]}, {a[0], a[0]}}; // the last: from == to
+    char *script = kc_asprintf ("printf A >&%d; printf B >&%d; [ -e /proc/$$/fd/%d ]",
+                                b[1], a[1], a[0]);
     kc_child_t child;
     kc_exit_t out;
     start (&child, script, map, 3);
@@ -141,10 +148,12 @@ static void signals_are_reset_for_the_child (void **state)
     sigprocmask (SIG_BLOCK, &term, &before);
     signal (SIGPIPE, SIG_IGN);
     kc_exit_t out;
-    char *text = output_of ("sed -n 's/^Sig\\(Blk\\|Ign\\):.//p' /proc/self/status", 1, &out);
+    char *text =
+        output_of ("sed -n 's/^Sig\\(Blk\\|Ign\\):.//p' /proc/self/status", 1, &out);
     signal (SIGPIPE, SIG_DFL);
     sigprocmask (SIG_SETMASK, &before, NULL);
-    // the C library keeps 32 and 33 for its threads and ignores them in a child until they are used
+    // the C library keeps 32 and 33 for its threads and ignores them in a child until
+    // they are used
     assert_true (strcmp (text, "0000000000000000\n0000000180000000\n") == 0
                  || strcmp (text, "0000000000000000\n0000000000000000\n") == 0);
     free (text);
@@ -170,10 +179,13 @@ static void killing_takes_the_grandchildren_along (void **state)
         kc_child_t child;
         kc_exit_t out;
         // a leader that waits, and one that ends and leaves its child behind
-        start (&child, mode ? "sleep 1000 & printf x; exit 3" : "sleep 1000 & printf x; wait", map, 1);
+        start (&child,
+               mode ? "sleep 1000 & printf x; exit 3" : "sleep 1000 & printf x; wait",
+               map, 1);
         close (fds[1]);
         char c = 0;
-        assert_int_equal (kc_fd_read (fds[0], &c, 1, kc_clock_ms () + LONG_MS, NULL), 0);
+        assert_int_equal (kc_fd_read (fds[0], &c, 1, kc_clock_ms () + LONG_MS, NULL),
+                          0);
         if (mode == 0) {
             assert_int_equal (kc_child_wait (&child, 0, &out, NULL), 0);
             kc_child_kill (&child, SIGKILL);
@@ -245,11 +257,13 @@ static void deadlines_hold_and_a_lost_reader_is_an_error (void **state)
     assert_int_equal (kc_fd_write (fds[1], "ab", 2, 0, &err), 0);
     assert_int_equal (kc_fd_read (fds[0], big, 3, kc_clock_ms () + 60, &err), -1);
     assert_non_null (strstr (err.text, "2 of 3"));
-    assert_int_equal (kc_fd_write (fds[1], big, BIG, kc_clock_ms () + 60, &err), -1); // nobody reads
+    assert_int_equal (kc_fd_write (fds[1], big, BIG, kc_clock_ms () + 60, &err),
+                      -1); // nobody reads
     assert_int_equal (err.code, KC_ETIMEOUT);
     assert_true (kc_clock_ms () - begin >= 180);
     close (fds[0]);
-    assert_int_equal (kc_fd_write (fds[1], "x", 1, 0, &err), -1); // SIGPIPE would end this test
+    assert_int_equal (kc_fd_write (fds[1], "x", 1, 0, &err),
+                      -1); // SIGPIPE would end this test
     assert_int_equal (err.code, KC_EIO);
     close (fds[1]);
     assert_int_equal (kc_fd_read (fds[0], big, 1, 0, &err), -1); // closed

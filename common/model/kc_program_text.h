@@ -1,5 +1,21 @@
 /* kc_program_text.h - the text form of programs and cuda tasks: CUDA source with //@ lines
  *
+ *     //@ const [int|float|bool] NAME = EXPR       for plan and source; "host" instead of "const": plan only
+ *     //@ scratch NAME DTYPE[E, E] [= 0] [align=N]   //@ scratch NAME like TENSOR   //@ prepared NAME DTYPE[E]
+ *     //@ view NAME[E, E] = TENSOR [+ E] [strides [E, E]]
+ *     //@ tensormap NAME = TENSOR box=[E, E] [swizzle=128B] [type=tf32] [write] ...
+ *     //@ launch KERNEL[<targs>]<<<GRID, BLOCK[, SHARED]>>>[(args)] [cluster=[..]] [cooperative] [when E]
+ *     //@ matmul|conv|rnn|attention|copy|fill key=value ... [when E]
+ *     //@ for I in E ... //@ end    //@ if E ... //@ else ... //@ end    //@ prepare ... //@ end    //@ block
+ *     //@ options fast_math fmad=off max_registers=128 std=c++20   //@ order dataflow   //@ graph   //@ stream
+ *     //@ task NAME ; what it computes     //@ dim N = E     //@ check N=37 M=65     //@ policy fp32
+ *     //@ input|param|output|inout NAME DTYPE[E, E] [fill=normal(0, 1)]
+ *     //@ tune NAME in 1 2 4 for Method
+ *
+ * GRID and BLOCK: an expression, [x, y, z], dim3(x, y, z) or (x, y).  Arguments: tensor, tensor + E, value, or
+ * param=one of these; parameters not named take what has their name.  A trailing \ continues a line; what
+ * follows ; is a comment.  "block" begins a new block where nothing else does.
+ *
  * One .cu file holds device code and, in lines that begin with //@, the plan (constants, buffers,
  * views, launches ...) and optionally the task (dims, tensors, checks, tunables).  Parsing splits it
  * into a kc_program_t, whose source keeps the file's line numbers (//@ lines become empty lines), and a
@@ -89,9 +105,11 @@ typedef struct kc_program_text {
     char **warnings;
 } kc_program_text_t;
 
-// Parse a file of 'size' bytes.  NULL: 'findings' (may be NULL) has up to 8 of status PLAN_ERROR.
+// Parse a file of 'size' bytes.  'card' (may be NULL) is only asked for the tensors that "scratch NAME like
+// TENSOR" names.  NULL: 'findings' (may be NULL) has up to 8 of status PLAN_ERROR.
 // A file without //@ launch but with <<< >>> in host code is for kc_lift; the finding says so.
-kc_program_text_t *kc_program_text_parse (const char *text, size_t size, kc_verdict_t *findings);
+kc_program_text_t *kc_program_text_parse (const char *text, size_t size, const kc_card_t *card,
+                                          kc_verdict_t *findings);
 void kc_program_text_destroy (kc_program_text_t **self_p);
 
 // The program as text; 'task' (may be NULL) adds its lines.  Caller frees.  NULL with KC_EINVALID when the

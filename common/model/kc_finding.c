@@ -64,8 +64,9 @@ char *kc_suggest (const char *word, const char *const *known, size_t n_known)
             best = i;
         }
     }
-    // A third of the letters may differ; more than that is another word.
-    if (least <= (int)(strlen (word) + 2) / 3)
+    // A third of the letters may differ, or two neighbours be swapped; more than that is another word.
+    int length = (int)strlen (word), most = length < 3 ? 1 : length < 7 ? 2 : (length + 2) / 3;
+    if (least <= most)
         return kc_asprintf ("; did you mean '%s'?", known[best]);
     kc_buf_t b = {0};
     kc_buf_puts (&b, "; known:");

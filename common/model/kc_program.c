@@ -135,10 +135,10 @@ static void s_drop_empty_compile (kc_program_t *program)
         return;
     kc_program_compile_t *preset = kc_type_new (&kc_program_compile_type);
     if (kc_type_equal (&kc_program_compile_type, preset, program->compile)) {
-        kc_program_compile_free (program->compile);
+        kc_program_compile_free (&program->compile);
         program->compile = NULL;
     }
-    kc_program_compile_free (preset);
+    kc_program_compile_free (&preset);
 }
 
 int kc_program_normalise (kc_program_t *program, kc_verdict_t *findings)
@@ -316,7 +316,7 @@ kc_program_t *kc_program_read (const char *json, size_t size, kc_verdict_t *find
                     *errs.item[i].pointer ? errs.item[i].pointer : "(the document)", errs.item[i].expected,
                     errs.item[i].found);
     if (p && (kc_program_check (p, findings) < 0 || kc_program_normalise (p, findings) < 0)) {
-        kc_program_free (p);
+        kc_program_free (&p);
         p = NULL;
     }
     return p;
@@ -352,7 +352,7 @@ char *kc_program_value (const kc_program_t *program, const char *name)
         out = kc_strdup (i ? "true" : "false");
     else if (field && kc_field_integer (field, object, &i))
         out = kc_asprintf ("%lld", (long long)i);
-    kc_program_compile_free (preset);
+    kc_program_compile_free (&preset);
     return out;
 }
 
@@ -371,7 +371,7 @@ static int s_change_switch (kc_program_t *program, const char *name, const char 
     else
         rc = kc_text_set (&kc_program_compile_type, compile, name, to, err);
     if (rc < 0 && fresh)
-        kc_program_compile_free (compile);
+        kc_program_compile_free (&compile);
     else
         program->compile = compile;
     s_drop_empty_compile (program);

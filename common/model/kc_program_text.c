@@ -604,7 +604,7 @@ void kc_program_text_destroy (kc_program_text_t **self_p)
     kc_program_text_t *self = *self_p;
     if (!self)
         return;
-    kc_program_free (self->program);
+    kc_program_free (&self->program);
     kc_task_text_free (self->task);
     free (self->step_lines);
     free (self->constant_lines);

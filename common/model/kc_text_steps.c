@@ -1,6 +1,7 @@
 // kc_text_steps.c - plan lines that run something: launch and the library steps
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,7 +241,7 @@ static int s_kernel_name (kc_text_parser_t *s, kc_program_kernel_t *k, const cha
         return kc_text_bad (s, "the template arguments of %s do not close", name);
     char *inner = kc_text_trim (angle + 1, close - 1);
     kc_err_t err;
-    int rc = kc_text_split (inner, &k->template_, &k->n_template_, &err);
+    int rc = kc_text_split (inner, &k->template, &k->n_template, &err);
     free (inner);
     return rc < 0 ? kc_text_bad (s, "template arguments of %s: %s", name, err.text) : 0;
 }
@@ -314,8 +315,8 @@ int kc_text_step_line (kc_text_parser_t *s, const char *word, const char *rest)
             rc = kc_text_bad (s, "%s", err.text);
         kc_errs_t errs = {0};
         if (rc == 0 && kc_type_check (variant->type, step.u.kernel, &errs) < 0)
-            rc = kc_text_bad (s, "%s: '%s' must be given (%s)", word,
-                              *errs.item[0].pointer ? errs.item[0].pointer + 1 : word, errs.item[0].expected);
+            rc = kc_text_bad (s, *errs.item[0].found == 'n' ? "%s: %s must be given: %s" : "%s: %s is not %s", word,
+                              *errs.item[0].pointer ? errs.item[0].pointer + 1 : "it", errs.item[0].expected);
     }
     if (rc < 0) {
         kc_type_clear (&kc_program_step_type, &step);

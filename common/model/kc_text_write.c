@@ -3,6 +3,7 @@
 // Plan lines are put in front of the source where the source begins with enough empty lines (the places of
 // the lines that were read), so that line numbers stay; the rest is put before it.
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,10 +191,10 @@ static void s_kernel (s_writer_t *w, const kc_program_kernel_t *k)
 {
     kc_buf_t *b = &w->b;
     kc_buf_printf (b, "//@ launch %s", k->kernel);
-    if (k->n_template_) {
+    if (k->n_template) {
         kc_buf_putc (b, '<');
-        for (size_t i = 0; i < k->n_template_; i++)
-            kc_buf_printf (b, "%s%s", i ? ", " : "", k->template_[i]);
+        for (size_t i = 0; i < k->n_template; i++)
+            kc_buf_printf (b, "%s%s", i ? ", " : "", k->template[i]);
         kc_buf_putc (b, '>');
     }
     kc_buf_puts (b, "<<<");

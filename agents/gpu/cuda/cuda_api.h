@@ -92,6 +92,7 @@ typedef struct CUarray_st *kc_cu_array_t;
     X (CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 7)                                          \
     X (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 8)                             \
     X (CU_DEVICE_ATTRIBUTE_WARP_SIZE, 10)                                              \
+    X (CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 12)                                \
     X (CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 13)                                             \
     X (CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)                                   \
     X (CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT, 17)                                    \

@@ -94,8 +94,7 @@ struct kc_dev_arena {
     size_t n;
     kc_cuda_place_t *places;
     char **names; // for findings
-    int *element_bytes;
-    bool *readonly;
+    kc_program_dtype_t *types;
 };
 
 // A contestant ready to launch: function handles, and the argument pointers of every step.
@@ -105,8 +104,8 @@ typedef struct kc_cuda_bound {
     kc_cu_function_t *functions; // per kernel of the plan
     void ***params;              // per step
     void **param_store;
-    kc_cu_ptr_t *addresses; // per step: destination of a copy or fill; pointer arguments follow
-    kc_cu_ptr_t *targets;   // per step: destination of copies and fills
+    kc_cu_ptr_t *addresses;      // the pointer arguments, step after step
+    kc_cu_ptr_t *targets;        // per step: destination of copies and fills
     kc_cu_graph_t graph;
     kc_cu_exec_t exec;
     kc_cu_node_t *nodes; // per step, while the graph lives

@@ -394,6 +394,7 @@ static int s_choose (kc_cuda_dev_t *self, const char *wanted, kc_err_t *err)
             || kc_cuda_ok (self, cu->DeviceGetUuid (&uuid, self->device), err, "UUID of GPU %d", i)
                    < 0)
             return -1;
+        self->ordinal = i;
         s_uuid_text (&uuid, self->base.info.uuid, sizeof self->base.info.uuid);
         if (!by_uuid || strcmp (self->base.info.uuid, wanted) == 0)
             return 0;

@@ -59,6 +59,7 @@ typedef struct kc_cuda_dev {
     kc_cuda_api_t *own; // the table when this device loaded it
     char *cuda_path;
     kc_cu_device_t device;
+    int ordinal;
     kc_cu_context_t context;
     kc_cu_stream_t stream;
     kc_cu_event_t begin, end;

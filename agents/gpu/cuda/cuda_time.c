@@ -40,7 +40,7 @@ static const double s_clock_skew = 0.03;  // between contestants, worth a note
 // Poison of outputs and scratch; checking uses the same set, so the pattern tells a kernel nothing.
 static const unsigned char s_poison[] = {0xFF, 0x7B, 0x7F, 0xFB};
 
-typedef struct timer {
+typedef struct stopwatch {
     kc_cuda_dev_t *dev;
     const kc_dev_contestant_t *who;
     kc_cuda_bound_t bound[KC_DEV_MAX_CONTESTANTS];
@@ -53,7 +53,7 @@ typedef struct timer {
     double nominal_mhz; // the highest clock in warm-up
     double clock_sum[KC_DEV_MAX_CONTESTANTS];
     int late_gates, odd_times;
-} timer_t;
+} stopwatch_t;
 
 // ---- flush and scrub ----
 
@@ -118,7 +118,7 @@ static bool s_is_content (kc_plan_role_t role)
     return role == KC_ROLE_INPUT || role == KC_ROLE_INOUT;
 }
 
-static int s_prepare (timer_t *t, int c, uint64_t content, unsigned char poison)
+static int s_prepare (stopwatch_t *t, int c, uint64_t content, unsigned char poison)
 {
     kc_dev_t *dev = &t->dev->base;
     const kc_plan_t *plan = t->who[c].plan;
@@ -140,7 +140,7 @@ static int s_prepare (timer_t *t, int c, uint64_t content, unsigned char poison)
     return 0;
 }
 
-static int s_queue_gate (timer_t *t)
+static int s_queue_gate (stopwatch_t *t)
 {
     kc_cuda_dev_t *dev = t->dev;
     kc_cu_ptr_t flag = dev->mapped_at + offsetof (kc_cuda_mapped_t, gate);
@@ -156,7 +156,7 @@ static int s_queue_gate (timer_t *t)
     return 0;
 }
 
-static int s_queue_clock (timer_t *t)
+static int s_queue_clock (stopwatch_t *t)
 {
     kc_cuda_dev_t *dev = t->dev;
     kc_cu_ptr_t out = dev->mapped_at + offsetof (kc_cuda_mapped_t, clock);
@@ -169,14 +169,14 @@ static int s_queue_clock (timer_t *t)
     return 0;
 }
 
-static int s_event (timer_t *t, kc_cu_event_t event)
+static int s_event (stopwatch_t *t, kc_cu_event_t event)
 {
     return kc_cuda_run_ok (t->dev, t->dev->cu->EventRecord (event, t->dev->stream), NULL, -1,
                            t->finding, "recording an event");
 }
 
 // Measure contestant c once; everything on the device is idle before and after.
-static int s_sample (timer_t *t, int c, bool gate, double *us_p, double *mhz_p)
+static int s_sample (stopwatch_t *t, int c, bool gate, double *us_p, double *mhz_p)
 {
     kc_cuda_dev_t *dev = t->dev;
     kc_cuda_bound_t *bound = &t->bound[c];
@@ -219,7 +219,7 @@ static int s_sample (timer_t *t, int c, bool gate, double *us_p, double *mhz_p)
 
 // ---- content checks ----
 
-static int s_hash_inputs (timer_t *t, int c, uint64_t *out)
+static int s_hash_inputs (stopwatch_t *t, int c, uint64_t *out)
 {
     const kc_plan_t *plan = t->who[c].plan;
     kc_cuda_segment_t *segments = kc_calloc (plan->n_buffers + 1, sizeof *segments);
@@ -238,7 +238,7 @@ static int s_hash_inputs (timer_t *t, int c, uint64_t *out)
     return rc < 0 ? kc_cuda_infra (t->dev, t->finding, &err) : 0;
 }
 
-static int s_compare_inputs (timer_t *t, int c, const uint64_t *before)
+static int s_compare_inputs (stopwatch_t *t, int c, const uint64_t *before)
 {
     const kc_plan_t *plan = t->who[c].plan;
     uint64_t *after = kc_calloc (plan->n_buffers + 1, sizeof *after);
@@ -255,7 +255,7 @@ static int s_compare_inputs (timer_t *t, int c, const uint64_t *before)
 }
 
 // One sample with its preparation and, when asked, its verification.
-static int s_round_of (timer_t *t, int c, int sample, uint64_t content, unsigned char poison,
+static int s_round_of (stopwatch_t *t, int c, int sample, uint64_t content, unsigned char poison,
                        bool verify, double *us_p, double *mhz_p)
 {
     uint64_t *before = verify ? kc_calloc (t->who[c].plan->n_buffers + 1, sizeof *before) : NULL;
@@ -282,7 +282,7 @@ static int s_round_of (timer_t *t, int c, int sample, uint64_t content, unsigned
 
 // ---- the whole timing ----
 
-static int s_warm_up (timer_t *t)
+static int s_warm_up (stopwatch_t *t)
 {
     const int64_t start = kc_clock_ns ();
     const int least = t->options->warmup_launches > 0 ? t->options->warmup_launches : 1;
@@ -330,7 +330,7 @@ static double s_median_error (const double *us, int n)
     return error;
 }
 
-static bool s_enough (const timer_t *t, int n, double spent_us, int64_t started)
+static bool s_enough (const stopwatch_t *t, int n, double spent_us, int64_t started)
 {
     const kc_dev_timing_options_t *o = t->options;
     if (n >= o->max_samples || n >= KC_DEV_MAX_SAMPLES)
@@ -351,7 +351,7 @@ static void s_pause (int ms)
     nanosleep (&ts, NULL);
 }
 
-static int s_no_measurement (timer_t *t)
+static int s_no_measurement (stopwatch_t *t)
 {
     return kc_cuda_find (t->finding, KC_VERDICT_STATUS_NO_MEASUREMENT,
                          "%d samples were taken below %d %% of %.0f MHz, the clock in warm-up, and %d "
@@ -359,7 +359,7 @@ static int s_no_measurement (timer_t *t)
                          t->out->discarded, (int)(s_clock_limit * 100), t->nominal_mhz, t->out->n);
 }
 
-static int s_collect (timer_t *t)
+static int s_collect (stopwatch_t *t)
 {
     const int64_t started = kc_clock_ns ();
     uint64_t state = t->options->seed;
@@ -399,7 +399,7 @@ static int s_collect (timer_t *t)
     return 0;
 }
 
-static void s_note (timer_t *t)
+static void s_note (stopwatch_t *t)
 {
     kc_dev_timing_t *out = t->out;
     double least = INFINITY, most = 0;
@@ -427,7 +427,7 @@ static void s_note (timer_t *t)
               t->gate ? "gated" : "not gated: too many launches", most, t->dev->clock_khz / 1000, more);
 }
 
-static int s_set_up (timer_t *t)
+static int s_set_up (stopwatch_t *t)
 {
     size_t steps = 0;
     for (int c = 0; c < t->n; c++) {
@@ -447,7 +447,7 @@ int kc_cuda_time (kc_dev_t *dev, const kc_dev_contestant_t *who, int n,
                   const kc_dev_timing_options_t *options, const kc_dev_limits_t *limits,
                   kc_dev_timing_t *out, kc_dev_finding_t *finding)
 {
-    timer_t t = {
+    stopwatch_t t = {
         .dev = (kc_cuda_dev_t *)dev,
         .who = who,
         .n = n,

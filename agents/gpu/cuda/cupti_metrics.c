@@ -85,7 +85,7 @@ const size_t kc_cupti_n_metrics = sizeof kc_cupti_metrics / sizeof kc_cupti_metr
 const kc_cupti_chip_t kc_cupti_chips[] = {
     {"GH100", KC_CHIP_GH100, 11},
     {"GA100", KC_CHIP_GA100, 10},
-    {"AD102", KC_CHIP_AD102, 10},
+    {"AD102", KC_CHIP_AD102, 11},
     {"GB100", KC_CHIP_GB100, 10},
 };
 const size_t kc_cupti_n_chips = sizeof kc_cupti_chips / sizeof kc_cupti_chips[0];

@@ -277,7 +277,7 @@ int kc_tasks_create (kc_tasks_t *self, const kc_memory_task_create_t *in,
     char digest[KC_SHA_HEX];
     kc_sha256_hex (json, size, digest);
     int rc = -1, found = -1;
-    out->task = kc_strdup (in->task);
+    kc_set (&out->task, in->task);
     out->created = false;
     sqlite3_stmt *q = kc_db_query (self->db, err, SQL_FIND, "s", in->task);
     if (!q || (found = kc_db_step (self->db, q, err)) < 0)

@@ -371,6 +371,25 @@ int kc_loop_turn (kc_loop_t *self, int64_t wait_ms, kc_err_t *err)
     return 0;
 }
 
+int kc_loop_fd (const kc_loop_t *self)
+{
+    return self->epoll;
+}
+
+int64_t kc_loop_wait_ms (const kc_loop_t *self)
+{
+    const kc_heap_item_t *first = kc_heap_first (&self->heap);
+    if (!first)
+        return -1;
+    int64_t left = first->at - kc_clock_ms ();
+    return left > 0 ? left : 0;
+}
+
+bool kc_loop_stopped (const kc_loop_t *self)
+{
+    return self->stop;
+}
+
 int kc_loop_run (kc_loop_t *self, kc_err_t *err)
 {
     kc_assert (!self->ran);

@@ -63,5 +63,10 @@ void kc_loop_stop (kc_loop_t *self); // no further callback is called
 // One turn, waiting at most 'wait_ms' (-1 = until something happens).  For callers that have no loop
 // running, such as a command line tool; never from a callback.
 int kc_loop_turn (kc_loop_t *self, int64_t wait_ms, kc_err_t *err);
+// For a caller that waits elsewhere (the broker waits in libzmq): readable when a turn has something to do,
+// and how long until the next timer (-1 = none).
+int kc_loop_fd (const kc_loop_t *self);
+int64_t kc_loop_wait_ms (const kc_loop_t *self);
+bool kc_loop_stopped (const kc_loop_t *self);
 
 #endif // KC_LOOP_H

@@ -111,7 +111,7 @@ typedef struct kc_node_config {
 // Start the node; it connects in the background.  Everything in 'config' but the loop is copied.
 kc_node_t *kc_node_new (const kc_node_config_t *config, kc_err_t *err);
 // Say BYE, wait at most 2 s for what is on its way out.  Open calls are answered KC_EINTERRUPTED first,
-// so that their owners can clean up; running requests go back to the broker's queue.
+// so that their owners can clean up; running requests go back to the broker's queue.  Not from a callback.
 void kc_node_destroy (kc_node_t **self_p);
 
 // End a request.  -1 (and the request stays open) only when the reply is too large.

@@ -51,7 +51,7 @@ int kc_daemon_main (const kc_daemon_spec_t *spec, int argc, char **argv);
 kc_loop_t *kc_daemon_loop (kc_daemon_t *self);
 kc_node_t *kc_daemon_node (kc_daemon_t *self); // NULL until 'ready'
 const kc_opts_t *kc_daemon_opts (const kc_daemon_t *self);
-const char *kc_daemon_dir (const kc_daemon_t *self, kc_dir_t dir); // run, data, cache; made when missing
+const char *kc_daemon_dir (kc_daemon_t *self, kc_dir_t dir); // run, data, cache; made when missing
 const char *kc_daemon_instance (const kc_daemon_t *self);
 // Inside 'start' only:
 void kc_daemon_set_slots (kc_daemon_t *self, int slots);

@@ -86,11 +86,44 @@ static int s_send_findings (runner_t *r, kc_verdict_t *v, int contestant, int sh
     return -1;
 }
 
+// What usually mends a finding of this status, for repair.
+static const char *s_fix (kc_verdict_status_t status)
+{
+    switch (status) {
+    case KC_VERDICT_STATUS_OUT_OF_BOUNDS:
+        return "test the index against the tensor's size before the access; check tails and the grid";
+    case KC_VERDICT_STATUS_BARRIER_DIVERGENCE:
+        return "every thread of the block must reach the barrier: move it out of the condition, and do not return before it";
+    case KC_VERDICT_STATUS_RACE:
+        return "put a barrier between the write and the access of another thread";
+    case KC_VERDICT_STATUS_TIMEOUT:
+        return "look for a loop that does not end or does far too much work";
+    case KC_VERDICT_STATUS_INPUT_MUTATED:
+        return "inputs are read-only: write to an output or to scratch";
+    case KC_VERDICT_STATUS_UNSET:
+    case KC_VERDICT_STATUS_OK:
+    case KC_VERDICT_STATUS_COMPILE_ERROR:
+    case KC_VERDICT_STATUS_PLAN_ERROR:
+    case KC_VERDICT_STATUS_LAUNCH_ERROR:
+    case KC_VERDICT_STATUS_WRONG_OUTPUT:
+    case KC_VERDICT_STATUS_IMPOSSIBLE:
+    case KC_VERDICT_STATUS_UNSUPPORTED:
+    case KC_VERDICT_STATUS_NO_MEASUREMENT:
+    case KC_VERDICT_STATUS_INFRA_ERROR:
+        break;
+    }
+    return NULL;
+}
+
 static int s_send_finding (runner_t *r, const kc_dev_finding_t *finding, const kc_plan_t *plan, int contestant, int shape,
                            int case_number)
 {
     kc_verdict_t *v = kc_verdict_new ();
-    kc_dev_finding_add (v, finding, plan);
+    kc_verdict_finding_t *f = kc_dev_finding_add (v, finding, plan);
+    if (f && f->has_step && f->step < 0) // the zeroing of a buffer is no step of the author's
+        f->has_step = false;
+    if (f && !f->fix)
+        kc_set (&f->fix, s_fix (finding->status));
     s_send_findings (r, v, contestant, shape, case_number);
     kc_verdict_free (&v);
     return -1;
@@ -265,14 +298,15 @@ static int s_stage (runner_t *r, const kc_content_t *content, const kc_card_tens
     return rc;
 }
 
-static int s_fill (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan, int index, kc_runner_values_t values, int variant,
-                   uint64_t seed, kc_err_t *err)
+static int s_fill (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan, int index, const kc_runner_case_t *c, kc_err_t *err)
 {
     const kc_plan_buffer_t *b = &plan->buffers[index];
+    // a timing changes inputs from sample to sample but keeps the params
+    const uint64_t seed = (uint64_t)(b->role == KC_ROLE_PARAM && c->has_param_seed ? c->param_seed : c->seed);
     const kc_card_tensor_t *tensor = s_tensor (r->job->card, b->name);
     if (!tensor)
         return kc_fail (err, KC_EINTERNAL, "buffer %s is no tensor of the card", b->name);
-    const kc_content_t content = kc_content (tensor, b->sizes, b->rank, values, variant, seed);
+    const kc_content_t content = kc_content (tensor, b->sizes, b->rank, c->values, (int)c->variant, seed);
     const bool same = tensor->dtype == b->dtype;
     if (content.kind == KC_CONTENT_FILL && same)
         return r->dev->ops->generate (r->dev, arena, index, &content.fill, content.key, err);
@@ -304,7 +338,7 @@ static int s_prepare (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan,
         if (b->elements == 0)
             continue;
         if (s_has_content (b->role)) {
-            if (s_fill (r, arena, plan, (int)i, c->values, (int)c->variant, (uint64_t)c->seed, err) < 0)
+            if (s_fill (r, arena, plan, (int)i, c, err) < 0)
                 return kc_fail_in (err, "generating %s", b->name);
         }
         else if (r->dev->ops->poison (r->dev, arena, (int)i, (unsigned char)c->poison, err) < 0)
@@ -450,14 +484,12 @@ out:
 
 // ---- timing ----
 
-// Send the outputs of the first sample and of some later ones; which ones follows from the content's key.
+// Send the candidate's outputs of the samples that the device chose, up to the number asked for.
 static int s_verify (void *arg, int contestant, int sample, uint64_t content_key)
 {
     runner_t *r = arg;
     const kc_runner_timing_t *t = r->job->timing;
     if (contestant != 0 || r->sent_samples >= t->verify)
-        return 0;
-    if (sample > 0 && kc_mix (content_key) % 10 != 0)
         return 0;
     r->sent_samples++;
     return s_send_outputs (r, r->timed_arena, r->timed_plan, contestant, -1, sample, content_key);
@@ -485,6 +517,12 @@ static int s_send_times (runner_t *r, const kc_dev_timing_t *timing)
     return s_send_free (r, record);
 }
 
+// An interpreter counts the same whatever the values are: cheap ones will do.
+static kc_runner_values_t s_timed_values (const runner_t *r)
+{
+    return r->dev->info.estimate ? KC_RUNNER_VALUES_TABLE : KC_RUNNER_VALUES_TASK;
+}
+
 static int s_time (runner_t *r)
 {
     const kc_runner_timing_t *t = r->job->timing;
@@ -503,16 +541,8 @@ static int s_time (runner_t *r)
         who[c].plan = plan;
         who[c].code = r->units[r->job->shapes[t->shape].binaries[c]].code;
         who[c].arena = ops->arena (r->dev, plan, &layout, &err);
-        const kc_runner_case_t content = {.values = KC_RUNNER_VALUES_TASK, .seed = t->seed, .poison = KC_POISON_NAN};
-        if (r->dev->info.estimate && who[c].arena) { // counts of a sample: cheap content will do
-            kc_runner_case_t cheap = content;
-            cheap.values = KC_RUNNER_VALUES_TABLE;
-            if (s_prepare (r, who[c].arena, plan, &cheap, &err) < 0) {
-                s_send_infra (r, &err, (int)c, (int)t->shape, -1);
-                goto out;
-            }
-        }
-        if (!who[c].arena || (!r->dev->info.estimate && s_prepare (r, who[c].arena, plan, &content, &err) < 0)) {
+        const kc_runner_case_t content = {.values = s_timed_values (r), .seed = t->seed, .poison = KC_POISON_NAN};
+        if (!who[c].arena || s_prepare (r, who[c].arena, plan, &content, &err) < 0) {
             s_send_infra (r, &err, (int)c, (int)t->shape, -1);
             goto out;
         }
@@ -588,8 +618,7 @@ static int s_profile (runner_t *r)
     kc_dev_arena_t *arena = r->dev->ops->arena (r->dev, plan, &layout, &err);
     if (!arena)
         return s_send_infra (r, &err, 0, (int)shape, -1);
-    const kc_runner_case_t content = {.values = r->dev->info.estimate ? KC_RUNNER_VALUES_TABLE : KC_RUNNER_VALUES_TASK,
-                                      .seed = (int64_t)layout.seed, .poison = KC_POISON_NAN};
+    const kc_runner_case_t content = {.values = s_timed_values (r), .seed = (int64_t)layout.seed, .poison = KC_POISON_NAN};
     const kc_dev_contestant_t who = {.code = r->units[r->job->shapes[shape].binaries[0]].code, .plan = plan, .arena = arena};
     const kc_dev_limits_t limits = s_limits (r, 0);
     int rc = -1;

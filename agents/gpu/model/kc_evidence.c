@@ -37,41 +37,6 @@ static bool s_get (const step_input_t *s, const char *name, double *value)
     return false;
 }
 
-// A launch loop pushes the same names again for each launch on the virtual GPU: counts add up.
-static bool s_sum (const step_input_t *s, const char *name, double *value)
-{
-    bool any = false;
-    *value = 0;
-    for (size_t i = 0; i < s->counters->n; i++)
-        if (!strcmp (s->counters->counters[i].name, name) && isfinite (s->counters->counters[i].value)) {
-            *value += s->counters->counters[i].value;
-            any = true;
-        }
-    return any;
-}
-
-// Shares of several launches: the mean, weighted by their times.
-static bool s_mean (const step_input_t *s, const char *name, double *value)
-{
-    double weight = 0, sum = 0;
-    bool any = false;
-    double times[2] = {0, 0}; // of the launch being read
-    for (size_t i = 0; i < s->counters->n; i++) {
-        const kc_dev_counter_t *c = &s->counters->counters[i];
-        if (!strcmp (c->name, "model.time_us"))
-            times[0] = c->value;
-        if (!strcmp (c->name, name) && isfinite (c->value)) {
-            double w = times[0] > 0 ? times[0] : 1;
-            sum += w * c->value;
-            weight += w;
-            any = true;
-        }
-    }
-    if (any)
-        *value = sum / weight;
-    return any;
-}
-
 static const kc_field_t *s_field (const char *name)
 {
     return kc_type_field (&kc_evidence_step_type, name);
@@ -225,23 +190,23 @@ static void s_vgpu_model (const step_input_t *s)
     };
     double v;
     for (size_t i = 0; i < KC_COUNT (same); i++)
-        if (s_mean (s, same[i].raw, &v))
+        if (s_get (s, same[i].raw, &v))
             s_put (s, same[i].field, v, MODEL);
     double rd = 0, wr = 0;
-    if (s_sum (s, "model.dram_read_bytes", &rd))
+    if (s_get (s, "model.dram_read_bytes", &rd))
         s_put (s, "dram_read_bytes", rd, MODEL);
-    if (s_sum (s, "model.dram_write_bytes", &wr)) {
+    if (s_get (s, "model.dram_write_bytes", &wr)) {
         s_put (s, "dram_write_bytes", wr, MODEL);
         s_traffic_ratio (s, rd + wr, MODEL);
     }
-    if (s_sum (s, "model.l2_sectors", &v))
+    if (s_get (s, "model.l2_sectors", &v))
         s_put (s, "l2_sectors", v, MODEL);
 }
 
 static void s_ratio (const step_input_t *s, const char *field, const char *above, const char *below, double scale)
 {
     double a = 0, b = 0;
-    if (s_sum (s, above, &a) && s_sum (s, below, &b) && b > 0)
+    if (s_get (s, above, &a) && s_get (s, below, &b) && b > 0)
         s_put (s, field, a / b * scale, COUNTER);
 }
 
@@ -257,17 +222,17 @@ static void s_vgpu_counts (const step_input_t *s, double time_us)
     s_ratio (s, "predicated_lanes", "vgpu.thread_instructions", "vgpu.warp_instructions", 1.0 / 32);
     s_ratio (s, "divergent_branches", "vgpu.divergent_branches", "vgpu.branches", 1);
     s_ratio (s, "integer_share", "vgpu.integer_instructions", "vgpu.thread_instructions", 1);
-    if (s_sum (s, "vgpu.local_bytes", &v))
+    if (s_get (s, "vgpu.local_bytes", &v))
         s_put (s, "local_bytes", v, COUNTER);
-    if (s_sum (s, "vgpu.atomics", &v))
+    if (s_get (s, "vgpu.atomics", &v))
         s_put (s, "atomic_sectors", v, COUNTER);
-    if (s_sum (s, "vgpu.warp_instructions", &v))
+    if (s_get (s, "vgpu.warp_instructions", &v))
         s_put (s, "warp_instructions", v, COUNTER);
-    if (s_sum (s, "vgpu.thread_instructions", &v))
+    if (s_get (s, "vgpu.thread_instructions", &v))
         s_per_output (s, v);
-    if (s_sum (s, "vgpu.fp32_flops", &v) && s_sum (s, "vgpu.fp64_flops", &w) && time_us > 0) {
+    if (s_get (s, "vgpu.fp32_flops", &v) && s_get (s, "vgpu.fp64_flops", &w) && time_us > 0) {
         double clock = 0;
-        if (s_mean (s, "model.clock_mhz", &clock)) {
+        if (s_get (s, "model.clock_mhz", &clock)) {
             double peak = (double)s->in->facts->sms * 128 * 2 * clock * 1e6; // fp32 FMA lanes of an SM
             s_put (s, "flop_share", s_clamp ((v + 2 * w) / (time_us * 1e-6) / peak), MODEL);
         }
@@ -440,7 +405,7 @@ static double s_time (const step_input_t *s)
 {
     double v = 0;
     if (s->in->estimate)
-        return s_sum (s, "model.time_us", &v) ? v : 0;
+        return s_get (s, "model.time_us", &v) ? v : 0;
     if (s_get (s, "activity.time_us", &v)) // outside profiling, so closer to the truth
         return v;
     return s_get (s, "gpu__time_duration.sum", &v) ? v / 1000.0 : 0;

@@ -357,7 +357,7 @@ static kc_launch_shape_t s_shape (const vgpu_dev_t *self, const kc_plan_step_t *
     return shape;
 }
 
-static void s_count (kc_dev_profile_t *profile, int step, const kc_gpu_gpu_t *gpu, const kc_launch_shape_t *shape,
+static void s_count (kc_dev_profile_t *profile, const kc_plan_t *plan, int step, const kc_gpu_gpu_t *gpu, const kc_launch_shape_t *shape,
                      const vgpu_counters_t *c, const kc_launch_time_t *t);
 
 static int s_launch (vgpu_dev_t *self, const kc_dev_contestant_t *who, int index, tally_t *tally, kc_dev_finding_t *finding)
@@ -406,7 +406,7 @@ static int s_launch (vgpu_dev_t *self, const kc_dev_contestant_t *who, int index
         tally->us += t.us + (tally->launches ? kc_time_gap_us (self->gpu, plan->graph) : 0);
         tally->launches++;
         if (tally->profile)
-            s_count (tally->profile, index, self->gpu, &shape, &counters, &t);
+            s_count (tally->profile, plan, index, self->gpu, &shape, &counters, &t);
     }
     vgpu_counters_free (&counters);
     free (buffers);
@@ -523,32 +523,48 @@ static int s_time (kc_dev_t *dev, const kc_dev_contestant_t *who, int n, const k
 
 // ---- profile ----
 
-// Launches of one plan step's kernel in a loop are summed under the first of them.
-static kc_dev_step_counters_t *s_step (kc_dev_profile_t *profile, int step)
+// Launches of one kernel step of the program (a loop) are joined under the first of them.
+static kc_dev_step_counters_t *s_step (kc_dev_profile_t *profile, const kc_plan_t *plan, int step)
 {
-    for (size_t i = 0; i < profile->n_steps; i++)
-        if (profile->steps[i].step == step)
+    for (size_t i = 0; i < profile->n_steps; i++) {
+        const kc_plan_step_t *known = &plan->steps[profile->steps[i].step];
+        if (known->source_step == plan->steps[step].source_step && known->kernel == plan->steps[step].kernel)
             return &profile->steps[i];
+    }
     kc_dev_step_counters_t *s = kc_push (&profile->steps, &profile->n_steps, sizeof *profile->steps);
     s->step = step;
     return s;
 }
 
-static void s_set (kc_dev_step_counters_t *s, const char *name, double value)
+static kc_dev_counter_t *s_counter (kc_dev_step_counters_t *s, const char *name)
 {
+    for (size_t i = 0; i < s->n; i++)
+        if (!strcmp (s->counters[i].name, name))
+            return &s->counters[i];
     kc_dev_counter_t *c = kc_push (&s->counters, &s->n, sizeof *s->counters);
     snprintf (c->name, sizeof c->name, "%s", name);
-    c->value = value;
+    return c;
 }
 
-static void s_count (kc_dev_profile_t *profile, int step, const kc_gpu_gpu_t *gpu, const kc_launch_shape_t *shape,
+static void s_set (kc_dev_step_counters_t *s, const char *name, double value)
+{
+    s_counter (s, name)->value += value;
+}
+
+// A share of several launches is their mean, weighted by time; model.time_us holds the time before this one.
+static void s_share (kc_dev_step_counters_t *s, const char *name, double value, double us)
+{
+    double before = s_counter (s, "model.time_us")->value;
+    kc_dev_counter_t *c = s_counter (s, name);
+    c->value = before + us > 0 ? (c->value * before + value * us) / (before + us) : value;
+}
+
+static void s_count (kc_dev_profile_t *profile, const kc_plan_t *plan, int step, const kc_gpu_gpu_t *gpu, const kc_launch_shape_t *shape,
                      const vgpu_counters_t *c, const kc_launch_time_t *t)
 {
-    kc_dev_step_counters_t *s = s_step (profile, step);
+    kc_dev_step_counters_t *s = s_step (profile, plan, step);
     char name[96];
     s_set (s, "vgpu.blocks", (double)shape->blocks);
-    s_set (s, "vgpu.threads", (double)shape->threads);
-    s_set (s, "vgpu.resident", (double)shape->resident);
     s_set (s, "vgpu.warp_instructions", (double)c->warp_instructions);
     s_set (s, "vgpu.thread_instructions", (double)c->thread_instructions);
     s_set (s, "vgpu.active_lanes", (double)c->active_lanes);
@@ -576,37 +592,44 @@ static void s_count (kc_dev_profile_t *profile, int step, const kc_gpu_gpu_t *gp
         snprintf (name, sizeof name, "vgpu.class.%s", vgpu_class_name ((vgpu_class_t)k));
         s_set (s, name, (double)c->warp_by_class[k]);
     }
-    s_set (s, "model.time_us", t->us);
+    const struct {
+        const char *name;
+        double value;
+    } shares[] = {
+        {"model.dram_share", t->dram},
+        {"model.l2_share", t->l2},
+        {"model.l2_hit", t->l2_hit},
+        {"model.l1_hit", t->l1_hit},
+        {"model.l1_share", t->l1},
+        {"model.issue_share", t->issue},
+        {"model.fma_share", t->fma},
+        {"model.alu_share", t->alu},
+        {"model.xu_share", t->xu},
+        {"model.lsu_share", t->lsu},
+        {"model.fp64_share", t->fp64},
+        {"model.tensor_share", t->tensor},
+        {"model.shared_share", t->shared},
+        {"model.occupancy", t->occupancy},
+        {"model.bytes_in_flight_sm", t->bytes_in_flight_sm},
+        {"model.stall_memory", t->stall_memory},
+        {"model.stall_shared", t->stall_shared},
+        {"model.stall_sync", t->stall_sync},
+        {"model.stall_math", t->stall_math},
+        {"model.stall_wait", t->stall_wait},
+        {"model.stall_not_selected", t->stall_not_selected},
+        {"model.eligible_warps", t->eligible_warps},
+        {"model.sm_imbalance", t->sm_imbalance},
+        {"model.clock_mhz", gpu->clock_mhz},
+    };
+    for (size_t i = 0; i < KC_COUNT (shares); i++)
+        s_share (s, shares[i].name, shares[i].value, t->us);
     s_set (s, "model.pipe_us", t->pipe_us);
     s_set (s, "model.memory_us", t->memory_us);
     s_set (s, "model.latency_us", t->latency_us);
     s_set (s, "model.dram_read_bytes", t->dram_read);
     s_set (s, "model.dram_write_bytes", t->dram_write);
-    s_set (s, "model.dram_share", t->dram);
     s_set (s, "model.l2_sectors", t->l2_sectors);
-    s_set (s, "model.l2_share", t->l2);
-    s_set (s, "model.l2_hit", t->l2_hit);
-    s_set (s, "model.l1_hit", t->l1_hit);
-    s_set (s, "model.l1_share", t->l1);
-    s_set (s, "model.issue_share", t->issue);
-    s_set (s, "model.fma_share", t->fma);
-    s_set (s, "model.alu_share", t->alu);
-    s_set (s, "model.xu_share", t->xu);
-    s_set (s, "model.lsu_share", t->lsu);
-    s_set (s, "model.fp64_share", t->fp64);
-    s_set (s, "model.tensor_share", t->tensor);
-    s_set (s, "model.shared_share", t->shared);
-    s_set (s, "model.occupancy", t->occupancy);
-    s_set (s, "model.bytes_in_flight_sm", t->bytes_in_flight_sm);
-    s_set (s, "model.stall_memory", t->stall_memory);
-    s_set (s, "model.stall_shared", t->stall_shared);
-    s_set (s, "model.stall_sync", t->stall_sync);
-    s_set (s, "model.stall_math", t->stall_math);
-    s_set (s, "model.stall_wait", t->stall_wait);
-    s_set (s, "model.stall_not_selected", t->stall_not_selected);
-    s_set (s, "model.eligible_warps", t->eligible_warps);
-    s_set (s, "model.sm_imbalance", t->sm_imbalance);
-    s_set (s, "model.clock_mhz", gpu->clock_mhz);
+    s_set (s, "model.time_us", t->us); // last: the shares above are weighted by the time before
 }
 
 static int s_profile (kc_dev_t *dev, const kc_dev_contestant_t *who, const kc_dev_limits_t *limits, kc_dev_profile_t *out,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agents/gpu/judge/kc_philox.h"
+#include "agents/gpu/judge/kc_fill.h"
 #include "common/util/kc_mem.h"
 
 enum {
@@ -128,7 +128,7 @@ void kc_cuda_arena_free (kc_dev_t *dev, kc_dev_arena_t *arena)
     if (!arena)
         return;
     if (arena->base && !self->dead)
-        self->cu->MemFree (arena->base);
+        kc_cuda_soft (self, self->cu->MemFree (arena->base));
     for (size_t i = 0; i < arena->n; i++)
         free (arena->names[i]);
     free (arena->names);
@@ -149,68 +149,6 @@ int kc_cuda_poison (kc_dev_t *dev, kc_dev_arena_t *arena, int index, unsigned ch
                        "poisoning %s", arena->names[index]);
 }
 
-static kc_u32 s_fill_kind (kc_card_fill_kind_t kind)
-{
-    switch (kind) {
-    case KC_CARD_FILL_KIND_UNIFORM:
-        return KC_FILL_UNIFORM;
-    case KC_CARD_FILL_KIND_NORMAL:
-        return KC_FILL_NORMAL;
-    case KC_CARD_FILL_KIND_INTEGER:
-        return KC_FILL_INTEGER;
-    case KC_CARD_FILL_KIND_BOOL:
-        return KC_FILL_BOOL;
-    case KC_CARD_FILL_KIND_PERMUTATION:
-        return KC_FILL_PERMUTATION;
-    case KC_CARD_FILL_KIND_CONSTANT:
-    case KC_CARD_FILL_KIND_UNSET:
-        break;
-    }
-    return KC_FILL_CONSTANT;
-}
-
-static kc_u32 s_fill_type (kc_program_dtype_t dtype)
-{
-    switch (dtype) {
-    case KC_PROGRAM_DTYPE_F64:
-        return KC_FILL_F64;
-    case KC_PROGRAM_DTYPE_F32:
-        return KC_FILL_F32;
-    case KC_PROGRAM_DTYPE_F16:
-        return KC_FILL_F16;
-    case KC_PROGRAM_DTYPE_BF16:
-        return KC_FILL_BF16;
-    case KC_PROGRAM_DTYPE_F8E4M3:
-        return KC_FILL_F8E4M3;
-    case KC_PROGRAM_DTYPE_F8E5M2:
-        return KC_FILL_F8E5M2;
-    case KC_PROGRAM_DTYPE_I64:
-        return KC_FILL_I64;
-    case KC_PROGRAM_DTYPE_I32:
-        return KC_FILL_I32;
-    case KC_PROGRAM_DTYPE_I16:
-        return KC_FILL_I16;
-    case KC_PROGRAM_DTYPE_I8:
-        return KC_FILL_I8;
-    case KC_PROGRAM_DTYPE_U32:
-        return KC_FILL_U32;
-    case KC_PROGRAM_DTYPE_U16:
-        return KC_FILL_U16;
-    case KC_PROGRAM_DTYPE_U8:
-        return KC_FILL_U8;
-    case KC_PROGRAM_DTYPE_BOOL:
-    case KC_PROGRAM_DTYPE_UNSET:
-        break;
-    }
-    return KC_FILL_BOOLEAN;
-}
-
-// What stands for an absent a or b.
-static double s_or (bool has, double value, double otherwise)
-{
-    return has ? value : otherwise;
-}
-
 int kc_cuda_generate (kc_dev_t *dev, kc_dev_arena_t *arena, int index, const kc_card_fill_t *fill,
                       uint64_t key, kc_err_t *err)
 {
@@ -219,14 +157,9 @@ int kc_cuda_generate (kc_dev_t *dev, kc_dev_arena_t *arena, int index, const kc_
     kc_cuda_place_t *p = &arena->places[index];
     if (kc_cuda_alive (self, err) < 0)
         return -1;
-    kc_fill_t f = {
-        .kind = s_fill_kind (fill->kind),
-        .type = s_fill_type (arena->types[index]),
-        .key = key,
-    };
-    f.a = s_or (fill->has_a, fill->a, f.kind == KC_FILL_BOOL ? 0.5 : 0.0);
-    f.b = s_or (fill->has_b, fill->b, 1.0);
-    f.elements = p->bytes / (size_t)kc_fill_size (f.type);
+    const int64_t elements
+        = (int64_t)(p->bytes / (size_t)kc_fill_size (kc_fill_type_of (arena->types[index])));
+    kc_fill_t f = kc_fill_make (fill, arena->types[index], elements, key);
     if (f.elements == 0)
         return 0;
     uint64_t blocks = f.elements / (BLOCK * PER_THREAD) + 1;
@@ -296,7 +229,7 @@ int kc_cuda_hash_buffer (kc_dev_t *dev, kc_dev_arena_t *arena, int index, uint64
 static int s_report (const kc_dev_arena_t *arena, size_t buffer, bool before, uint64_t distance,
                      kc_dev_finding_t *finding)
 {
-    const int64_t element = kc_fill_size (s_fill_type (arena->types[buffer]));
+    const int64_t element = kc_fill_size (kc_fill_type_of (arena->types[buffer]));
     const int64_t n = (int64_t)arena->places[buffer].bytes / element;
     const int64_t index
         = before ? -1 - (int64_t)distance / element : n + (int64_t)distance / element;

@@ -40,7 +40,7 @@ kc_dev_code_t *kc_cuda_load (kc_dev_t *dev, const kc_dev_binary_t *binary, kc_de
     if (s_check_image (binary, finding) < 0)
         return NULL;
     kc_dev_code_t *code = kc_calloc (1, sizeof *code);
-    kc_cu_result_t r = self->cu->ModuleLoadData (&code->module, binary->data);
+    kc_cu_result_t r = kc_cuda_soft (self, self->cu->ModuleLoadData (&code->module, binary->data));
     if (r == KC_CUDA_SUCCESS)
         return code;
     free (code);
@@ -65,8 +65,13 @@ void kc_cuda_unload (kc_dev_t *dev, kc_dev_code_t *code)
     if (!code)
         return;
     if (!self->dead)
-        self->cu->ModuleUnload (code->module);
+        kc_cuda_soft (self, self->cu->ModuleUnload (code->module));
     free (code);
+}
+
+static int s_attribute (kc_cuda_dev_t *self, kc_cu_function_t f, unsigned id, int *out)
+{
+    return kc_cuda_soft (self, self->cu->FuncGetAttribute (out, id, f)) ? -1 : 0;
 }
 
 int kc_cuda_kernel_facts (kc_dev_t *dev, kc_dev_code_t *code, const char *symbol,
@@ -76,11 +81,11 @@ int kc_cuda_kernel_facts (kc_dev_t *dev, kc_dev_code_t *code, const char *symbol
     const kc_cuda_api_t *cu = self->cu;
     kc_cu_function_t f = NULL;
     int registers = 0, shared = 0, local = 0, threads = 0;
-    if (self->dead || cu->ModuleGetFunction (&f, code->module, symbol)
-        || cu->FuncGetAttribute (&registers, KC_CU_FUNC_ATTRIBUTE_NUM_REGS, f)
-        || cu->FuncGetAttribute (&shared, KC_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f)
-        || cu->FuncGetAttribute (&local, KC_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f)
-        || cu->FuncGetAttribute (&threads, KC_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f))
+    if (self->dead || kc_cuda_soft (self, cu->ModuleGetFunction (&f, code->module, symbol))
+        || s_attribute (self, f, KC_CU_FUNC_ATTRIBUTE_NUM_REGS, &registers) < 0
+        || s_attribute (self, f, KC_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &shared) < 0
+        || s_attribute (self, f, KC_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &local) < 0
+        || s_attribute (self, f, KC_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &threads) < 0)
         return -1;
     out->registers = registers;
     out->registers_estimated = false;
@@ -93,7 +98,8 @@ int kc_cuda_kernel_facts (kc_dev_t *dev, kc_dev_code_t *code, const char *symbol
     if (cu->FuncGetParamInfo) {
         size_t n = 0;
         while (n < KC_COUNT (out->params)
-               && cu->FuncGetParamInfo (f, n, &out->params[n].offset, &out->params[n].size)
+               && kc_cuda_soft (self, cu->FuncGetParamInfo (f, n, &out->params[n].offset,
+                                                            &out->params[n].size))
                       == KC_CUDA_SUCCESS)
             n++;
         out->n_params = n;

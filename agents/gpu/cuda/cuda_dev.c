@@ -44,6 +44,12 @@ static void s_note (kc_cuda_dev_t *self, kc_cu_result_t r)
     }
 }
 
+kc_cu_result_t kc_cuda_soft (kc_cuda_dev_t *self, kc_cu_result_t r)
+{
+    s_note (self, r);
+    return r;
+}
+
 int kc_cuda_ok (kc_cuda_dev_t *self, kc_cu_result_t r, kc_err_t *err, const char *format, ...)
 {
     if (r == KC_CUDA_SUCCESS)
@@ -294,7 +300,7 @@ static int s_load_trusted (kc_cuda_dev_t *self, kc_err_t *err)
 static int s_attribute (kc_cuda_dev_t *self, unsigned id)
 {
     int value = 0;
-    if (self->cu->DeviceGetAttribute (&value, id, self->device))
+    if (self->dead || kc_cuda_soft (self, self->cu->DeviceGetAttribute (&value, id, self->device)))
         value = 0;
     return value;
 }
@@ -341,7 +347,7 @@ static void s_driver_text (kc_cuda_dev_t *self)
 {
     enum { VERSION_FILE = 256 };
     int version = 0;
-    if (self->cu->DriverGetVersion (&version))
+    if (self->dead || kc_cuda_soft (self, self->cu->DriverGetVersion (&version)))
         version = 0;
     char *text = kc_fs_read ("/sys/module/nvidia/version", VERSION_FILE, NULL, NULL);
     if (text)
@@ -427,6 +433,8 @@ static int s_open (kc_cuda_dev_t *self, const kc_dev_config_t *config, kc_err_t 
     info->memory_bytes = (int64_t)total;
     s_facts (self);
     s_driver_text (self);
+    if (kc_cuda_alive (self, err) < 0)
+        return -1;
     if (info->facts.sm < 80)
         return kc_fail (err, KC_EUNSUPPORTED,
                         "%s has compute capability %d.%d; 8.0 or later is needed", info->gpu,
@@ -464,25 +472,24 @@ static void s_destroy (kc_dev_t *dev)
     kc_cuda_dev_t *self = (kc_cuda_dev_t *)dev;
     const kc_cuda_api_t *cu = self->cu;
     // A lost context answers every call with an error; the end of the process frees it.
-    if (!self->dead && self->context) {
-        if (self->mapped)
-            cu->MemFreeHost (self->mapped);
-        if (self->flush)
-            cu->MemFree (self->flush);
-        if (self->table)
-            cu->MemFree (self->table);
-        if (self->results)
-            cu->MemFree (self->results);
-        if (self->module)
-            cu->ModuleUnload (self->module);
-        if (self->begin)
-            cu->EventDestroy (self->begin);
-        if (self->end)
-            cu->EventDestroy (self->end);
-        if (self->stream)
-            cu->StreamDestroy (self->stream);
-        cu->CtxDestroy (self->context);
-    }
+    if (self->mapped && !self->dead)
+        kc_cuda_soft (self, cu->MemFreeHost (self->mapped));
+    if (self->flush && !self->dead)
+        kc_cuda_soft (self, cu->MemFree (self->flush));
+    if (self->table && !self->dead)
+        kc_cuda_soft (self, cu->MemFree (self->table));
+    if (self->results && !self->dead)
+        kc_cuda_soft (self, cu->MemFree (self->results));
+    if (self->module && !self->dead)
+        kc_cuda_soft (self, cu->ModuleUnload (self->module));
+    if (self->begin && !self->dead)
+        kc_cuda_soft (self, cu->EventDestroy (self->begin));
+    if (self->end && !self->dead)
+        kc_cuda_soft (self, cu->EventDestroy (self->end));
+    if (self->stream && !self->dead)
+        kc_cuda_soft (self, cu->StreamDestroy (self->stream));
+    if (self->context && !self->dead)
+        kc_cuda_soft (self, cu->CtxDestroy (self->context));
     kc_cuda_api_destroy (&self->own);
     free (self->cuda_path);
     free (self);

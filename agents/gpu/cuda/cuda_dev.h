@@ -120,6 +120,8 @@ kc_dev_t *kc_cuda_open_with (const kc_cuda_api_t *cu, const kc_dev_config_t *con
 // 0 when r is success; else -1 with err (may be NULL) = "what: NAME (number)".
 int kc_cuda_ok (kc_cuda_dev_t *self, kc_cu_result_t r, kc_err_t *err, const char *format, ...)
     __attribute__ ((format (printf, 4, 5)));
+// A code that the caller judges itself; only notes a sticky one.  Returns it.
+kc_cu_result_t kc_cuda_soft (kc_cuda_dev_t *self, kc_cu_result_t r);
 // The same for work of a candidate: the code decides the status.  step < 0 = unknown.
 int kc_cuda_run_ok (kc_cuda_dev_t *self, kc_cu_result_t r, const kc_plan_t *plan, int step,
                     kc_dev_finding_t *finding, const char *what);

@@ -204,7 +204,9 @@ static int s_check_params (kc_cuda_dev_t *self, const kc_plan_t *plan, int index
         return 0;
     for (size_t i = 0; i <= step->n_args; i++) {
         size_t offset = 0, size = 0;
-        kc_cu_result_t r = self->cu->FuncGetParamInfo (f, i, &offset, &size);
+        kc_cu_result_t r = kc_cuda_soft (self, self->cu->FuncGetParamInfo (f, i, &offset, &size));
+        if (self->dead)
+            return kc_cuda_run_ok (self, r, plan, index, finding, "asking for parameters");
         if (i == step->n_args) {
             if (r != KC_CUDA_SUCCESS)
                 return 0;
@@ -356,9 +358,9 @@ int kc_cuda_bind (kc_cuda_dev_t *self, const kc_dev_contestant_t *who, kc_cuda_b
 void kc_cuda_unbind (kc_cuda_dev_t *self, kc_cuda_bound_t *bound)
 {
     if (bound->exec && !self->dead)
-        self->cu->GraphExecDestroy (bound->exec);
+        kc_cuda_soft (self, self->cu->GraphExecDestroy (bound->exec));
     if (bound->graph && !self->dead)
-        self->cu->GraphDestroy (bound->graph);
+        kc_cuda_soft (self, self->cu->GraphDestroy (bound->graph));
     free (bound->functions);
     free (bound->params);
     free (bound->param_store);

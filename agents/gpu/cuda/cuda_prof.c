@@ -187,15 +187,15 @@ static void s_facts_of (kc_cuda_dev_t *dev, const kc_cuda_bound_t *bound, int in
     kc_cu_function_t f = bound->functions[step->kernel];
     const int threads = (int)(step->block[0] * step->block[1] * step->block[2]);
     int value = 0;
-    if (dev->cu->FuncGetAttribute (&value, KC_CU_FUNC_ATTRIBUTE_NUM_REGS, f) == KC_CUDA_SUCCESS)
+    if (kc_cuda_soft (dev, dev->cu->FuncGetAttribute (&value, KC_CU_FUNC_ATTRIBUTE_NUM_REGS, f)) == KC_CUDA_SUCCESS)
         s_put (out, "kc.registers", value);
-    if (dev->cu->FuncGetAttribute (&value, KC_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f)
+    if (kc_cuda_soft (dev, dev->cu->FuncGetAttribute (&value, KC_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f))
         == KC_CUDA_SUCCESS)
         s_put (out, "kc.shared_bytes", (double)value + (double)step->shared);
-    if (dev->cu->FuncGetAttribute (&value, KC_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f)
+    if (kc_cuda_soft (dev, dev->cu->FuncGetAttribute (&value, KC_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f))
         == KC_CUDA_SUCCESS)
         s_put (out, "kc.stack_bytes", value);
-    if (dev->cu->OccupancyMaxActiveBlocks (&value, f, threads, (size_t)step->shared)
+    if (kc_cuda_soft (dev, dev->cu->OccupancyMaxActiveBlocks (&value, f, threads, (size_t)step->shared))
         == KC_CUDA_SUCCESS)
         s_put (out, "kc.resident_blocks", value);
     s_put (out, "kc.grid_blocks", (double)step->grid[0] * step->grid[1] * step->grid[2]);
@@ -343,7 +343,7 @@ static int s_profile (kc_cuda_dev_t *dev, kc_cuda_bound_t *bound, const kc_dev_l
     if (rc == 0)
         s_report (dev, bound, &activity, &ranges, out);
     if (saved.copy && !dev->dead)
-        dev->cu->MemFree (saved.copy);
+        kc_cuda_soft (dev, dev->cu->MemFree (saved.copy));
     kc_cupti_prof_close (&prof);
     kc_ranges_free (&ranges);
     free (activity.step_us);

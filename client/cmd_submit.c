@@ -54,7 +54,7 @@ static int s_refuse (const char *path, kc_verdict_t *findings, kc_err_t *err)
 static kc_program_text_t *s_parse (const char *path, const char *data, size_t size, kc_err_t *err)
 {
     kc_verdict_t *findings = kc_verdict_new ();
-    kc_program_text_t *text = kc_program_text_parse (data, size, findings);
+    kc_program_text_t *text = kc_program_text_parse (data, size, NULL, findings);
     if (!text)
         s_refuse (path, findings, err);
     else if (!text->task) {

@@ -33,7 +33,7 @@ static bool s_lift (const kc_repair_fix_t *request, kc_program_t **program, char
         return false;
     kc_err_t err = {0};
     char *text = kc_lift (source, strlen (source), request->card, &err);
-    kc_program_text_t *parsed = text ? kc_program_text_parse (text, strlen (text), NULL) : NULL;
+    kc_program_text_t *parsed = text ? kc_program_text_parse (text, strlen (text), request->card, NULL) : NULL;
     free (text);
     if (!parsed)
         return false;

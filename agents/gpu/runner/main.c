@@ -36,7 +36,6 @@ static void s_restrict (void)
 int main (int argc, char **argv)
 {
     static const kc_runner_backends_t backends = {
-        .cuda = NULL, // replaced below where the backend is built
 #ifdef KC_HAVE_CUDA
         .cuda = kc_dev_open_cuda,
 #endif

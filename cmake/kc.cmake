@@ -43,6 +43,9 @@ function(kc_program name)
   cmake_parse_arguments(A "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE kc_flags ${A_LIBS})
+  # A node bundle puts libraries beside the programs; RPATH (not RUNPATH) also serves the libraries' own needs.
+  set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
+  target_link_options(${name} PRIVATE -Wl,--disable-new-dtags)
 endfunction()
 
 # kc_test(name SOURCES t.c LIBS x ... [LABELS unit] [TIMEOUT s]): a cmocka binary registered with CTest.

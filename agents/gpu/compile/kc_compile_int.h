@@ -80,7 +80,7 @@ int kc_front_clang (const kc_compile_request_t *r, kc_compiled_t *c);
 // ---- logs ----
 
 // Put a compiler's raw log into c->log, cleaned; with 'failed', its errors into findings.
-void kc_compile_log (kc_compiled_t *c, const char *raw, bool failed);
+void kc_compile_log (kc_compiled_t *c, const kc_compile_job_t *job, const char *raw, bool failed);
 // Facts of ptxas' report (--ptxas-options=-v) into the kernels with these symbols.
 void kc_compile_report (kc_compiled_t *c, const char *raw);
 // What is wrong with the source before any compiler sees it: includes that leave the tree.

@@ -49,9 +49,8 @@ KC_IS_INT (long long) KC_IS_INT (unsigned long long)
 KC_M1_FAST (exp, __expf) KC_M1_FAST (log, __logf) KC_M1_FAST (log2, __log2f) KC_M1_FAST (log10, __log10f)
 KC_M1_FAST (sin, __sinf) KC_M1_FAST (cos, __cosf) KC_M1_FAST (tan, __tanf) KC_M1_FAST (exp10, __exp10f)
 KC_M1 (exp2) KC_M1 (expm1) KC_M1 (log1p) KC_M1 (logb) KC_M1 (asin) KC_M1 (acos) KC_M1 (atan) KC_M1 (sinh)
-KC_M1 (cosh) KC_M1 (asinh) KC_M1 (acosh) KC_M1 (atanh) KC_M1 (erf) KC_M1 (erfc) KC_M1 (erfinv) KC_M1 (normcdf) KC_M1 (tgamma) KC_M1 (lgamma) KC_M1 (cbrt)
-
-KC_M1 (rcbrt) KC_M1 (sinpi) KC_M1 (cospi)
+KC_M1 (cosh) KC_M1 (asinh) KC_M1 (acosh) KC_M1 (atanh) KC_M1 (erf) KC_M1 (erfc) KC_M1 (erfinv)
+KC_M1 (normcdf) KC_M1 (tgamma) KC_M1 (lgamma) KC_M1 (cbrt) KC_M1 (rcbrt) KC_M1 (sinpi) KC_M1 (cospi)
 KC_M2 (atan2) KC_M2 (fmod) KC_M2 (remainder) KC_M2 (hypot) KC_M2 (nextafter)
 
 #ifdef KC_FAST_MATH

@@ -50,12 +50,18 @@ static void s_nvrtc (const kc_compile_request_t *r, kc_compiled_t *c)
         kc_compiled_find (c, KC_VERDICT_STATUS_INFRA_ERROR, 0, "%s", err.text);
         return;
     }
-    // NVRTC opens libnvrtc-builtins at the first compilation: its folder stays readable, nothing else does.
-    char *folder = s_folder (r->tool);
-    kc_sandbox_t box = {.read = {folder, "/dev/null", "/dev/urandom"}, .write = {r->tmp}};
+    // NVRTC opens libnvrtc-builtins by its bare name at the first compilation.  The loader finds it loaded
+    // already, wherever it lies, and nothing at all needs to stay readable.
+    char *folder = s_folder (api->path);
+    char *builtins = kc_asprintf ("%s/libnvrtc-builtins.so.%d.%d", folder, api->major, api->minor);
+    void *loaded = dlopen (builtins, RTLD_NOW | RTLD_GLOBAL);
+    kc_sandbox_t box = {.read = {"/dev/null"}, .write = {r->tmp}};
     s_close_in (&box, c);
     kc_front_nvrtc (api, r, c);
     kc_nvrtc_api_destroy (&api);
+    if (loaded)
+        dlclose (loaded);
+    free (builtins);
     free (folder);
 }
 

@@ -190,6 +190,7 @@ static void s_pump (s_run_t *run)
 static kc_compiled_t *s_result (const kc_compiler_t *self, s_run_t *run)
 {
     kc_err_t err;
+    kc_fail (&err, KC_EINVALID, "no result");
     const unsigned char *p = (const unsigned char *)run->got.data;
     if (run->got.size >= 12 && memcmp (p, "KCR1", 4) == 0 && !run->got.overflow) {
         uint64_t size = 0;
@@ -202,7 +203,7 @@ static kc_compiled_t *s_result (const kc_compiler_t *self, s_run_t *run)
             return c;
         }
     }
-    char text[256];
+    char text[KC_ERR_TEXT + 256];
     kc_verdict_status_t status = KC_VERDICT_STATUS_COMPILE_ERROR;
     if (run->late || (run->exit.signalled && (run->exit.code == SIGXCPU || run->exit.code == SIGKILL))) {
         status = KC_VERDICT_STATUS_TIMEOUT;
@@ -215,8 +216,8 @@ static kc_compiled_t *s_result (const kc_compiler_t *self, s_run_t *run)
                   (long long)(KC_COMPILE_AS >> 30), run->exit.code);
     else {
         status = KC_VERDICT_STATUS_INFRA_ERROR;
-        snprintf (text, sizeof text, "the compile child (%s compile) ended with %s %d and no result", self->runner,
-                  run->exit.signalled ? "signal" : "exit code", run->exit.code);
+        snprintf (text, sizeof text, "the compile child (%s compile) ended with %s %d: %s", self->runner,
+                  run->exit.signalled ? "signal" : "exit code", run->exit.code, err.text);
     }
     kc_compiled_t *c = s_answer (status, self->front, self->compiler, text);
     c->seconds = (double)(kc_clock_ms () - run->begun) * 1e-3;

@@ -193,6 +193,24 @@ static int s_run (const char *tool, const char *const *argv, int *status, kc_err
 
 // ---- the PTX ----
 
+// The probes make the code generator declare each kernel in front of its definition: ".visible .entry name",
+// the parameters and ";" on lines of their own.  The end of such a declaration, NULL when p does not begin one.
+static char *s_declaration (char *p)
+{
+    static const char *const starts[] = {".visible .entry ", ".weak .entry ", ".entry "};
+    for (size_t i = 0; i < KC_COUNT (starts); i++) {
+        if (strncmp (p, starts[i], strlen (starts[i])) != 0)
+            continue;
+        char *end = strchr (p, '\n');
+        if (!end || end[-1] == '(') // a definition opens its list on the same line
+            return NULL;
+        char *close = strstr (end, "\n;\n");
+        char *body = strstr (end, "\n{");
+        return close && (!body || close < body) ? close + 3 : NULL;
+    }
+    return NULL;
+}
+
 // Take the probes out of the PTX and note the symbols they held.
 static void s_take_symbols (kc_compiled_t *c, const kc_compile_job_t *job, char *ptx)
 {
@@ -201,7 +219,11 @@ static void s_take_symbols (kc_compiled_t *c, const kc_compile_job_t *job, char 
     for (char *p = ptx; *p;) {
         char *end = strchr (p, '\n');
         end = end ? end + 1 : p + strlen (p);
-        char *probe = NULL;
+        char *probe = NULL, *declared = s_declaration (p);
+        if (declared) {
+            p = declared;
+            continue;
+        }
         if (strncmp (p, ".visible .global", 16) == 0) {
             char saved = *end;
             *end = 0;

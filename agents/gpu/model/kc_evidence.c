@@ -406,7 +406,7 @@ static double s_time (const step_input_t *s)
     double v = 0;
     if (s->in->estimate)
         return s_get (s, "model.time_us", &v) ? v : 0;
-    if (s_get (s, "activity.time_us", &v)) // outside profiling, so closer to the truth
+    if (s_get (s, "kc.time_us", &v)) // outside profiling, so closer to the truth
         return v;
     return s_get (s, "gpu__time_duration.sum", &v) ? v / 1000.0 : 0;
 }
@@ -415,7 +415,7 @@ static void s_step (const step_input_t *s, double kernel_us, double total_us)
 {
     double v = 0;
     double time_us = s_time (s);
-    bool activity = !s->in->estimate && s_get (s, "activity.time_us", &v);
+    bool activity = !s->in->estimate && s_get (s, "kc.time_us", &v);
     s_facts (s);
     if (time_us > 0) {
         kc_evidence_source_source_t source = s->in->estimate ? MODEL : activity ? ACTIVITY : COUNTER;

@@ -632,6 +632,9 @@ static void s_read_use (gen_t *g, const at_t *at, const char *sname, bool item, 
             at_t from = target;
             target = s_resolve (g, &from, &target_name);
         }
+        const type_t *known = s_type_of (g, target.node);
+        if (known && known->busy)
+            DIE (g, at, "recursion is not supported");
         s_read_use (g, &target, target_name, item, use);
         if (use->type && use->base != B_ENUM && !use->array)
             use->title = use->text = NULL; // they are shown with the type

@@ -370,6 +370,7 @@ void *kc_type_decode (const kc_type_t *type, const char *json, size_t size, kc_m
 {
     kc_errs_t own;
     decoder_t d = {.mode = mode, .errs = errs ? errs : &own};
+    kc_assert (type->base != KC_BASE_ENUM);
     memset (d.errs, 0, sizeof *d.errs);
     json_t *v = s_parse (&d, json, size);
     if (!v)

@@ -3,6 +3,7 @@
  * The tables hold the keys in sorted order, so the text is written in one pass and nothing is built first.
  * Every rule is checked on the way; a fault is a defect of the caller and names the field.
  */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -31,18 +32,20 @@ static bool s_wrong (encoder_t *e, const kc_path_t *path, const char *found, con
 
 // ---- values ----
 
-// The shortest text that reads back as the same double and as a real where an integer would lose the sign.
+// The shortest text that reads back as the same double, made a real where an integer would read differently.
 static void s_put_double (kc_buf_t *b, double x)
 {
     char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
+    // 15 digits hold every normal double that needs no more; only subnormal ones may need fewer.
+    for (int digits = fabs (x) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
         snprintf (text, sizeof text, "%.*g", digits, x);
-        if (digits == 17 || strtod (text, NULL) == x)
+        double back = strtod (text, NULL);
+        if (memcmp (&back, &x, sizeof x) == 0)
             break;
     }
     kc_buf_puts (b, text);
-    // jansson reads "-0" as the integer 0 and digits alone as a 64-bit integer, which may be too large.
-    if (!strpbrk (text, ".e") && (signbit (x) || fabs (x) >= 0x1p53) && (x == 0 || fabs (x) >= 0x1p53))
+    // A parser reads "-0" as the integer 0, and digits alone as an integer that may not fit in 64 bits.
+    if (!strpbrk (text, ".e") && (strcmp (text, "-0") == 0 || fabs (x) >= 0x1p53))
         kc_buf_puts (b, ".0");
 }
 
@@ -227,6 +230,7 @@ char *kc_type_encode (const kc_type_t *type, const void *object, size_t *size_p,
     encoder_t e = {.errs = errs ? errs : &own};
     memset (e.errs, 0, sizeof *e.errs);
     kc_path_t root = {0};
+    kc_assert (type->base != KC_BASE_ENUM);
     if (size_p)
         *size_p = 0;
     bool good = false;

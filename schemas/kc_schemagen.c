@@ -1,10 +1,12 @@
-/* kc_schemagen.c - reads JSON schemas of a closed subset of draft 2020-12 and makes C of them
+/* kc_schemagen.c - reads JSON schemas of a closed subset of draft 2020-12 and makes C
+ * of them
  *
  * usage: kc_schemagen OUT_DIR INCLUDE_PREFIX REGISTRY_NAME FILE.schema.json...
  *
- * A keyword outside the subset, a string or array without a maximum, recursion, two things of the same C
- * name: each stops the build with the file and the JSON pointer.  What is accepted means the same to every
- * validator of the draft.  The one file is long because the subset is one switch over keywords.
+ * A keyword outside the subset, a string or array without a maximum, recursion, two
+ * things of the same C name: each stops the build with the file and the JSON pointer.
+ * What is accepted means the same to every validator of the draft.  The one file is
+ * long because the subset is one switch over keywords.
  */
 #include "kc_schemagen.h"
 
@@ -87,13 +89,16 @@ const char *gen_upper (gen_t *g, const char *text)
 {
     static const struct {
         const char *op, *word;
-    } s_ops[] = {{"=", "EQ"}, {"==", "EQ"}, {"!=", "NE"}, {"<", "LT"}, {"<=", "LE"}, {">", "GT"}, {">=", "GE"}};
+    } s_ops[] = {{"=", "EQ"},  {"==", "EQ"}, {"!=", "NE"}, {"<", "LT"},
+                 {"<=", "LE"}, {">", "GT"},  {">=", "GE"}};
     for (size_t i = 0; i < sizeof s_ops / sizeof s_ops[0]; i++)
         if (strcmp (text, s_ops[i].op) == 0)
             return s_ops[i].word; // else all of them would be made of '_' only
     char *out = gen_text (g, "%s", text);
     for (char *p = out; *p; p++)
-        *p = isalnum ((unsigned char)*p) && (unsigned char)*p < 128 ? (char)toupper ((unsigned char)*p) : '_';
+        *p = isalnum ((unsigned char)*p) && (unsigned char)*p < 128
+                 ? (char)toupper ((unsigned char)*p)
+                 : '_';
     return out;
 }
 
@@ -109,7 +114,8 @@ typedef struct at { // a place in a schema
 
 static at_t s_down (gen_t *g, const at_t *at, const char *key)
 {
-    return (at_t){at->file, json_object_get (at->node, key), gen_text (g, "%s/%s", at->pointer, key)};
+    return (at_t){at->file, json_object_get (at->node, key),
+                  gen_text (g, "%s/%s", at->pointer, key)};
 }
 
 static const char *s_string (gen_t *g, const at_t *at, const char *key)
@@ -122,7 +128,8 @@ static const char *s_string (gen_t *g, const at_t *at, const char *key)
     return json_string_value (v);
 }
 
-static json_int_t s_count (gen_t *g, const at_t *at, const char *key, json_int_t otherwise)
+static json_int_t s_count (gen_t *g, const at_t *at, const char *key,
+                           json_int_t otherwise)
 {
     const json_t *v = json_object_get (at->node, key);
     if (!v)
@@ -165,7 +172,8 @@ static bool s_in (const char *word, const char *list) // list = " a b c "
 #define XKC " x-kc-unit x-kc-secret x-kc-source x-kc-lo x-kc-hi x-kc-text "
 
 // Every key must be one of the lists; this is what makes the subset closed.
-static void s_only (gen_t *g, const at_t *at, const char *what, const char *allowed, const char *more)
+static void s_only (gen_t *g, const at_t *at, const char *what, const char *allowed,
+                    const char *more)
 {
     const char *key;
     json_t *value;
@@ -193,7 +201,8 @@ static bool s_is_identifier (const char *s)
     if (!*s)
         return false;
     for (const char *p = s; *p; p++)
-        if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_'))
+        if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')
+              || (*p >= '0' && *p <= '9') || *p == '_'))
             return false;
     return true;
 }
@@ -201,8 +210,10 @@ static bool s_is_identifier (const char *s)
 static const char *s_member (gen_t *g, const char *key)
 {
     static const char s_words[] =
-        " auto break case char const continue default do double else enum extern float for goto if inline int long "
-        "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+        " auto break case char const continue default do double else enum extern float "
+        "for goto if inline int long "
+        "register restrict return short signed sizeof static struct switch typedef "
+        "union unsigned void volatile while "
         "bool true false NULL errno stdin stdout stderr linux unix asm typeof ";
     if (s_in (key, s_words))
         return gen_text (g, "%s_", key);
@@ -219,20 +230,28 @@ static type_t *s_new_type (gen_t *g, const at_t *at, base_t base, const char *sn
     for (char *p = cname; *p; p++)
         if (*p == '.')
             *p = '_';
-    *t = (type_t){.base = base, .file = at->file, .node = at->node, .pointer = at->pointer, .cname = cname,
-                  .sname = sname, .upper = gen_upper (g, cname), .title = s_string (g, at, "title"),
+    *t = (type_t){.base = base,
+                  .file = at->file,
+                  .node = at->node,
+                  .pointer = at->pointer,
+                  .cname = cname,
+                  .sname = sname,
+                  .upper = gen_upper (g, cname),
+                  .title = s_string (g, at, "title"),
                   .text = s_string (g, at, "description")};
     for (size_t i = 0; i + 1 < g->n_types; i++)
         if (strcmp (g->types[i]->cname, cname) == 0)
-            DIE (g, at, "%s_t is already made from %s of %s; rename one", cname, g->types[i]->pointer,
-                 g->types[i]->file->base);
+            DIE (g, at, "%s_t is already made from %s of %s; rename one", cname,
+                 g->types[i]->pointer, g->types[i]->file->base);
     return t;
 }
 
-static void s_read_use (gen_t *g, const at_t *at, const char *sname, bool item, use_t *use);
+static void s_read_use (gen_t *g, const at_t *at, const char *sname, bool item,
+                        use_t *use);
 static type_t *s_read_object (gen_t *g, const at_t *at, const char *sname);
 
-// Follow a $ref one step: "#/$defs/x", "other.schema.json" or "other.schema.json#/$defs/x".
+// Follow a $ref one step: "#/$defs/x", "other.schema.json" or
+// "other.schema.json#/$defs/x".
 static at_t s_resolve (gen_t *g, const at_t *at, const char **sname)
 {
     const char *ref = s_string (g, at, "$ref");
@@ -240,7 +259,8 @@ static at_t s_resolve (gen_t *g, const at_t *at, const char **sname)
     size_t file_length = hash ? (size_t)(hash - ref) : strlen (ref);
     file_t *file = file_length ? NULL : at->file;
     for (size_t i = 0; !file && i < g->n_files; i++)
-        if (strlen (g->files[i].base) == file_length && memcmp (g->files[i].base, ref, file_length) == 0)
+        if (strlen (g->files[i].base) == file_length
+            && memcmp (g->files[i].base, ref, file_length) == 0)
             file = &g->files[i];
     if (!file)
         DIE (g, at, "\"$ref\": \"%s\" names a file that is not among the schemas", ref);
@@ -249,26 +269,32 @@ static at_t s_resolve (gen_t *g, const at_t *at, const char **sname)
     if (!hash) {
         *sname = file->stem;
         if (!json_object_get (file->root, "type"))
-            DIE (g, at, "\"$ref\": \"%s\" has no root object, only $defs; name one of them", ref);
+            DIE (g, at,
+                 "\"$ref\": \"%s\" has no root object, only $defs; name one of them",
+                 ref);
         return (at_t){file, file->root, ""};
     }
     static const char s_prefix[] = "#/$defs/";
     const char *name = hash + sizeof s_prefix - 1;
     if (strncmp (hash, s_prefix, sizeof s_prefix - 1) != 0 || strchr (name, '/'))
         DIE (g, at, "\"$ref\": \"%s\" is not of the form [file]#/$defs/name", ref);
-    const json_t *target = json_object_get (json_object_get (file->root, "$defs"), name);
+    const json_t *target =
+        json_object_get (json_object_get (file->root, "$defs"), name);
     if (!target)
         DIE (g, at, "\"$ref\": \"%s\" names nothing", ref);
     *sname = gen_text (g, "%s.%s", file->stem, name);
     return (at_t){file, target, gen_text (g, "/$defs/%s", name)};
 }
 
-static void s_claim_enumerator (gen_t *g, const at_t *at, const type_t *t, const char *enumerator)
+static void s_claim_enumerator (gen_t *g, const at_t *at, const type_t *t,
+                                const char *enumerator)
 {
     for (size_t i = 0; i < g->n_types; i++)
         for (size_t j = 0; j < g->types[i]->n_values; j++)
-            if (g->types[i]->values[j].enumerator && strcmp (g->types[i]->values[j].enumerator, enumerator) == 0)
-                DIE (g, at, "two values are called %s in C (see %s)", enumerator, g->types[i]->sname);
+            if (g->types[i]->values[j].enumerator
+                && strcmp (g->types[i]->values[j].enumerator, enumerator) == 0)
+                DIE (g, at, "two values are called %s in C (see %s)", enumerator,
+                     g->types[i]->sname);
     if (strcmp (enumerator, gen_text (g, "%s_UNSET", t->upper)) == 0)
         DIE (g, at, "%s is reserved for \"absent\"", enumerator);
 }
@@ -306,11 +332,13 @@ static type_t *s_read_enum (gen_t *g, const at_t *at, const char *sname, bool *n
     return t;
 }
 
-// The const string that property 'key' of an object schema must have, NULL when it has none.
+// The const string that property 'key' of an object schema must have, NULL when it has
+// none.
 static const char *s_tag (const json_t *object, const char *key)
 {
     const json_t *required = json_object_get (object, "required");
-    const json_t *value = json_object_get (json_object_get (json_object_get (object, "properties"), key), "const");
+    const json_t *value = json_object_get (
+        json_object_get (json_object_get (object, "properties"), key), "const");
     for (size_t i = 0; i < json_array_size (required); i++)
         if (strcmp (json_string_value (json_array_get (required, i)), key) == 0)
             return json_string_value (value);
@@ -332,7 +360,8 @@ static type_t *s_read_union (gen_t *g, const at_t *at, const char *sname)
     t = s_new_type (g, at, B_UNION, sname);
     t->busy = true;
     for (size_t i = 0; i < json_array_size (list); i++) {
-        at_t member = {at->file, json_array_get (list, i), gen_text (g, "%s/oneOf/%zu", at->pointer, i)};
+        at_t member = {at->file, json_array_get (list, i),
+                       gen_text (g, "%s/oneOf/%zu", at->pointer, i)};
         if (!json_is_object (member.node) || !json_object_get (member.node, "$ref"))
             DIE (g, &member, "a member of \"oneOf\" must be a $ref to an object");
         s_only (g, &member, "a member of oneOf", " $ref ", "");
@@ -346,7 +375,8 @@ static type_t *s_read_union (gen_t *g, const at_t *at, const char *sname)
         value_t *value = gen_push (g, &t->values, &t->n_values, sizeof *value);
         *value = (value_t){.text = name, .enumerator = enumerator, .type = object};
     }
-    // The discriminator is a required property with a const string, different in every member.
+    // The discriminator is a required property with a const string, different in every
+    // member.
     const type_t *first = t->values[0].type;
     for (size_t f = 0; f < first->n_fields && !t->tag_key; f++) {
         const char *key = first->fields[f].name;
@@ -364,7 +394,9 @@ static type_t *s_read_union (gen_t *g, const at_t *at, const char *sname)
         }
     }
     if (!t->tag_key)
-        DIE (g, at, "the members of \"oneOf\" share no required property with a different const string in each");
+        DIE (g, at,
+             "the members of \"oneOf\" share no required property with a different "
+             "const string in each");
     t->busy = false;
     return t;
 }
@@ -378,7 +410,8 @@ static type_t *s_read_object (gen_t *g, const at_t *at, const char *sname)
         return t;
     }
     bool root = at->node == at->file->root;
-    s_only (g, at, "an object", " type properties required additionalProperties ", root ? " $schema $id $defs " : XKC " default ");
+    s_only (g, at, "an object", " type properties required additionalProperties ",
+            root ? " $schema $id $defs " : XKC " default ");
     const json_t *type = json_object_get (at->node, "type");
     if (!json_is_string (type) && !json_is_array (type))
         DIE (g, at, "an object must say \"type\": \"object\"");
@@ -419,21 +452,30 @@ static type_t *s_read_object (gen_t *g, const at_t *at, const char *sname)
             if (strcmp (t->fields[f].name, name) == 0)
                 found = &t->fields[f];
         if (!found || found->use.required)
-            DIE (g, at, "\"required\" names \"%s\", which is %s", name ? name : "(not a string)",
-                 found ? "there twice" : "no property");
+            DIE (g, at, "\"required\" names \"%s\", which is %s",
+                 name ? name : "(not a string)", found ? "there twice" : "no property");
         found->use.required = true;
     }
     for (size_t f = 0; f < t->n_fields; f++) {
         field_t *field = &t->fields[f];
         use_t *use = &field->use;
-        bool scalar = !use->array && (use->base == B_INTEGER || use->base == B_NUMBER || use->base == B_BOOLEAN);
+        bool scalar = !use->array
+                      && (use->base == B_INTEGER || use->base == B_NUMBER
+                          || use->base == B_BOOLEAN);
         field->has = scalar && (use->nullable || (!use->required && !use->has_default));
         for (size_t o = 0; o < t->n_fields; o++)
             if (o != f
-                && ((use->array && strcmp (gen_text (g, "n_%s", field->member), t->fields[o].member) == 0)
-                    || (field->has && strcmp (gen_text (g, "has_%s", field->member), t->fields[o].member) == 0)
+                && ((use->array
+                     && strcmp (gen_text (g, "n_%s", field->member),
+                                t->fields[o].member)
+                            == 0)
+                    || (field->has
+                        && strcmp (gen_text (g, "has_%s", field->member),
+                                   t->fields[o].member)
+                               == 0)
                     || strcmp (field->member, t->fields[o].member) == 0))
-                DIE (g, at, "the keys \"%s\" and \"%s\" clash in C", field->name, t->fields[o].name);
+                DIE (g, at, "the keys \"%s\" and \"%s\" clash in C", field->name,
+                     t->fields[o].name);
     }
     t->busy = false;
     t->done = true;
@@ -464,7 +506,8 @@ static void s_read_notes (gen_t *g, const at_t *at, use_t *use)
         use->secret = true;
 }
 
-static void s_read_value (gen_t *g, const at_t *at, const char *key, const json_t *v, use_t *use)
+static void s_read_value (gen_t *g, const at_t *at, const char *key, const json_t *v,
+                          use_t *use)
 {
     bool good = !use->array;
     switch (use->base) {
@@ -473,12 +516,14 @@ static void s_read_value (gen_t *g, const at_t *at, const char *key, const json_
         use->value_string = json_string_value (v);
         break;
     case B_INTEGER:
-        good = good && json_is_integer (v) && (!use->has_min || json_integer_value (v) >= use->int_min)
+        good = good && json_is_integer (v)
+               && (!use->has_min || json_integer_value (v) >= use->int_min)
                && (!use->has_max || json_integer_value (v) <= use->int_max);
         use->value_int = json_integer_value (v);
         break;
     case B_NUMBER:
-        good = good && json_is_number (v) && (!use->has_min || json_number_value (v) >= use->num_min)
+        good = good && json_is_number (v)
+               && (!use->has_min || json_number_value (v) >= use->num_min)
                && (!use->has_max || json_number_value (v) <= use->num_max);
         use->value_num = json_number_value (v);
         break;
@@ -505,7 +550,8 @@ static void s_read_value (gen_t *g, const at_t *at, const char *key, const json_
 static void s_read_default (gen_t *g, const at_t *at, use_t *use)
 {
     const json_t *v = json_object_get (at->node, "default");
-    if (!v || (use->array && json_is_array (v) && json_array_size (v) == 0) || (use->nullable && json_is_null (v)))
+    if (!v || (use->array && json_is_array (v) && json_array_size (v) == 0)
+        || (use->nullable && json_is_null (v)))
         return; // an empty array and null are what absence means anyway
     if (use->is_const)
         DIE (g, at, "a const needs no \"default\"");
@@ -517,7 +563,8 @@ static void s_read_string (gen_t *g, const at_t *at, use_t *use)
 {
     static const struct {
         const char *word, *kind;
-    } s_kinds[] = {{"name", "NAME"}, {"expr", "EXPR"}, {"sha256", "SHA256"}, {"id", "ID"}};
+    } s_kinds[] = {
+        {"name", "NAME"}, {"expr", "EXPR"}, {"sha256", "SHA256"}, {"id", "ID"}};
     s_only (g, at, "a string", " type minLength maxLength default x-kc-kind ", XKC);
     const char *word = s_string (g, at, "x-kc-kind");
     use->kind = "PLAIN";
@@ -531,7 +578,8 @@ static void s_read_string (gen_t *g, const at_t *at, use_t *use)
     use->length_max = s_count (g, at, "maxLength", sha ? 64 : -1);
     if (use->length_max < 0)
         DIE (g, at, "a string needs \"maxLength\"");
-    if (use->length_min > use->length_max || (sha && (use->length_min > 64 || use->length_max < 64)))
+    if (use->length_min > use->length_max
+        || (sha && (use->length_min > 64 || use->length_max < 64)))
         DIE (g, at, "no string can have such a length");
 }
 
@@ -552,13 +600,16 @@ static void s_read_number (gen_t *g, const at_t *at, use_t *use)
     }
 }
 
-static void s_read_array (gen_t *g, const at_t *at, const char *sname, bool item, use_t *use)
+static void s_read_array (gen_t *g, const at_t *at, const char *sname, bool item,
+                          use_t *use)
 {
     s_only (g, at, "an array", " type items minItems maxItems default ", XKC);
     if (item)
-        DIE (g, at, "an array inside an array is not supported; put an object between them");
+        DIE (g, at,
+             "an array inside an array is not supported; put an object between them");
     at_t items = s_down (g, at, "items");
-    json_int_t least = s_count (g, at, "minItems", 0), most = s_count (g, at, "maxItems", -1);
+    json_int_t least = s_count (g, at, "minItems", 0),
+               most = s_count (g, at, "maxItems", -1);
     bool nullable = use->nullable;
     if (!json_is_object (items.node))
         DIE (g, at, "an array needs \"items\"");
@@ -578,7 +629,8 @@ static void s_read_array (gen_t *g, const at_t *at, const char *sname, bool item
     use->items_max = most;
 }
 
-// "type": one word, or one word and "null"; returns the word, NULL when there is no "type".
+// "type": one word, or one word and "null"; returns the word, NULL when there is no
+// "type".
 static const char *s_read_type_word (gen_t *g, const at_t *at, bool *nullable)
 {
     const json_t *type = json_object_get (at->node, "type");
@@ -604,7 +656,9 @@ static void s_read_const (gen_t *g, const at_t *at, use_t *use)
     s_only (g, at, "a const", " type const ", XKC);
     const json_t *v = json_object_get (at->node, "const");
     const char *word = s_read_type_word (g, at, &use->nullable);
-    use->base = json_is_string (v) ? B_STRING : json_is_integer (v) ? B_INTEGER : B_BOOLEAN;
+    use->base = json_is_string (v)    ? B_STRING
+                : json_is_integer (v) ? B_INTEGER
+                                      : B_BOOLEAN;
     if (!json_is_string (v) && !json_is_integer (v) && !json_is_boolean (v))
         DIE (g, at, "\"const\" may be a string, an integer or a boolean");
     static const char *const s_words[] = {"string", "integer", "number", "boolean"};
@@ -616,7 +670,8 @@ static void s_read_const (gen_t *g, const at_t *at, use_t *use)
     use->is_const = true;
 }
 
-static void s_read_use (gen_t *g, const at_t *at, const char *sname, bool item, use_t *use)
+static void s_read_use (gen_t *g, const at_t *at, const char *sname, bool item,
+                        use_t *use)
 {
     if (!json_is_object (at->node))
         DIE (g, at, "a schema must be an object");
@@ -625,7 +680,9 @@ static void s_read_use (gen_t *g, const at_t *at, const char *sname, bool item, 
         s_only (g, at, "a $ref", " $ref default ", XKC);
         const char *target_name;
         at_t target = s_resolve (g, at, &target_name);
-        for (int hops = 0; json_is_object (target.node) && json_object_get (target.node, "$ref"); hops++) {
+        for (int hops = 0;
+             json_is_object (target.node) && json_object_get (target.node, "$ref");
+             hops++) {
             s_only (g, &target, "a definition that is a $ref", " $ref ", "");
             if (hops == MAX_NESTING)
                 DIE (g, at, "\"$ref\" goes in a circle");
@@ -698,9 +755,11 @@ static void s_load (gen_t *g, file_t *file, const char *path)
     const char *slash = strrchr (path, '/');
     file->base = gen_text (g, "%s", slash ? slash + 1 : path);
     size_t length = strlen (file->base);
-    if (length < sizeof s_suffix || strcmp (file->base + length - (sizeof s_suffix - 1), s_suffix) != 0)
+    if (length < sizeof s_suffix
+        || strcmp (file->base + length - (sizeof s_suffix - 1), s_suffix) != 0)
         gen_die (g, path, "", "the name must end in %s", s_suffix);
-    file->stem = gen_text (g, "%.*s", (int)(length - (sizeof s_suffix - 1)), file->base);
+    file->stem =
+        gen_text (g, "%.*s", (int)(length - (sizeof s_suffix - 1)), file->base);
     if (!s_is_identifier (file->stem))
         gen_die (g, path, "", "the name before %s must be a C identifier", s_suffix);
     FILE *f = fopen (path, "rb");
@@ -715,7 +774,8 @@ static void s_load (gen_t *g, file_t *file, const char *path)
     json_error_t error;
     file->root = json_loadb (file->text, file->size, JSON_REJECT_DUPLICATES, &error);
     if (!json_is_object (file->root))
-        gen_die (g, path, "", "line %d: %s", error.line, file->root ? "not an object" : error.text);
+        gen_die (g, path, "", "line %d: %s", error.line,
+                 file->root ? "not an object" : error.text);
 }
 
 static void s_read_file (gen_t *g, file_t *file)
@@ -726,7 +786,8 @@ static void s_read_file (gen_t *g, file_t *file)
         DIE (g, &root, "\"$id\" must be \"%s\"", file->base);
     const char *draft = s_string (g, &root, "$schema");
     if (!draft || strcmp (draft, "https://json-schema.org/draft/2020-12/schema") != 0)
-        DIE (g, &root, "\"$schema\" must be https://json-schema.org/draft/2020-12/schema");
+        DIE (g, &root,
+             "\"$schema\" must be https://json-schema.org/draft/2020-12/schema");
     at_t defs = s_down (g, &root, "$defs");
     if (json_object_get (file->root, "type"))
         s_read_object (g, &root, file->stem);
@@ -739,13 +800,15 @@ static void s_read_file (gen_t *g, file_t *file)
     {
         at_t at = {file, node, gen_text (g, "/$defs/%s", name)};
         if (!s_is_identifier (name) || strlen (name) > 60)
-            DIE (g, &at, "the name of a definition must be at most 60 letters, digits and _");
+            DIE (g, &at,
+                 "the name of a definition must be at most 60 letters, digits and _");
         use_t use = {0}; // makes the type when it is one, and checks it when it is not
         s_read_use (g, &at, gen_text (g, "%s.%s", file->stem, name), false, &use);
     }
 }
 
-// Headers include each other along "$ref"s between files, so these must not go in a circle.
+// Headers include each other along "$ref"s between files, so these must not go in a
+// circle.
 static void s_check_circle (gen_t *g, file_t *file)
 {
     file->busy = true;
@@ -753,7 +816,9 @@ static void s_check_circle (gen_t *g, file_t *file)
         if (!file->uses[i] || g->files[i].done)
             continue;
         if (g->files[i].busy)
-            gen_die (g, file->base, "", "refers to %s, which refers back: move what both need into a third file",
+            gen_die (g, file->base, "",
+                     "refers to %s, which refers back: move what both need into a "
+                     "third file",
                      g->files[i].base);
         s_check_circle (g, &g->files[i]);
     }
@@ -764,7 +829,9 @@ static void s_check_circle (gen_t *g, file_t *file)
 int main (int argc, char **argv)
 {
     if (argc < 5) {
-        fputs ("usage: kc_schemagen OUT_DIR INCLUDE_PREFIX REGISTRY_NAME FILE.schema.json...\n", stderr);
+        fputs ("usage: kc_schemagen OUT_DIR INCLUDE_PREFIX REGISTRY_NAME "
+               "FILE.schema.json...\n",
+               stderr);
         return 2;
     }
     gen_t g = {.out = argv[1], .include = argv[2], .registry = argv[3]};

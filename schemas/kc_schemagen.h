@@ -1,7 +1,8 @@
 /* kc_schemagen.h - what the reader of schemas hands to the writer of C
  *
- * A host tool: it runs at build time only and stops at the first fault, naming file and JSON pointer.
- * Everything it allocates hangs on gen_t and is freed at the end or by gen_die.
+ * A host tool: it runs at build time only and stops at the first fault, naming file and
+ * JSON pointer. Everything it allocates hangs on gen_t and is freed at the end or by
+ * gen_die.
  */
 #ifndef KC_SCHEMAGEN_H
 #define KC_SCHEMAGEN_H
@@ -95,7 +96,8 @@ struct gen {
 void gen_die (gen_t *g, const char *file, const char *pointer, const char *format, ...)
     __attribute__ ((format (printf, 4, 5), noreturn));
 void *gen_alloc (gen_t *g, size_t size); // zeroed
-char *gen_text (gen_t *g, const char *format, ...) __attribute__ ((format (printf, 2, 3), nonnull (2)));
+char *gen_text (gen_t *g, const char *format, ...)
+    __attribute__ ((format (printf, 2, 3), nonnull (2)));
 // One more zeroed element at the end of the array *v_p.
 void *gen_push (gen_t *g, void *v_p, size_t *n, size_t size);
 // An upper-case C identifier part from any text.

@@ -1,7 +1,8 @@
 /* kc_schemagen_write.c - writes the headers, the tables and the registry
  *
- * A file is touched only when its content changes, so an edit of one schema recompiles what uses it.
- * Tables keep the order of the schema; a second table sorts the keys for the codec.
+ * A file is touched only when its content changes, so an edit of one schema recompiles
+ * what uses it. Tables keep the order of the schema; a second table sorts the keys for
+ * the codec.
  */
 #include "kc_schemagen.h"
 
@@ -17,7 +18,8 @@ typedef struct text { // output so far
     size_t size, room;
 } text_t;
 
-static void s_put (text_t *t, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
+static void s_put (text_t *t, const char *format, ...)
+    __attribute__ ((format (printf, 2, 3)));
 
 static void s_put (text_t *t, const char *format, ...)
 {
@@ -35,7 +37,8 @@ static void s_put (text_t *t, const char *format, ...)
         t->room = room;
     }
     if (n > 0)
-        t->size += (size_t)vsnprintf (t->data + t->size, t->room - t->size, format, again);
+        t->size +=
+            (size_t)vsnprintf (t->data + t->size, t->room - t->size, format, again);
     va_end (again);
     va_end (args);
 }
@@ -92,7 +95,8 @@ static const char *s_double (gen_t *g, double v)
 
 static const char *s_int (gen_t *g, json_int_t v)
 {
-    return v == INT64_MIN ? "INT64_MIN" : gen_text (g, "INT64_C (%" JSON_INTEGER_FORMAT ")", v);
+    return v == INT64_MIN ? "INT64_MIN"
+                          : gen_text (g, "INT64_C (%" JSON_INTEGER_FORMAT ")", v);
 }
 
 // The description as the rest of a line, so without line ends.
@@ -133,7 +137,8 @@ static void s_put_note (text_t *t, const use_t *use)
     bool first = true;
     for (size_t i = 0; i < 2; i++) {
         if (parts[i])
-            s_put (t, "%s%s%s", first ? " // " : " [", s_comment (t->g, parts[i]), first ? "" : "]");
+            s_put (t, "%s%s%s", first ? " // " : " [", s_comment (t->g, parts[i]),
+                   first ? "" : "]");
         first = first && !parts[i];
     }
     s_put (t, "\n");
@@ -160,9 +165,11 @@ static void s_put_object (text_t *t, const type_t *type)
 
 static void s_put_values (text_t *t, const type_t *type, const char *tag)
 {
-    s_put (t, "typedef enum %s%s {\n    %s_UNSET = 0,\n", type->cname, tag, type->upper);
+    s_put (t, "typedef enum %s%s {\n    %s_UNSET = 0,\n", type->cname, tag,
+           type->upper);
     for (size_t i = 0; i < type->n_values; i++)
-        s_put (t, "    %s%s\n", type->values[i].enumerator, i + 1 < type->n_values ? "," : "");
+        s_put (t, "    %s%s\n", type->values[i].enumerator,
+               i + 1 < type->n_values ? "," : "");
     s_put (t, "} %s%s_t;\n\n", type->cname, tag);
 }
 
@@ -184,26 +191,32 @@ static void s_put_functions (text_t *t, const type_t *type)
         return;
     }
     s_put (t,
-           "static inline %s_t *%s_decode (const char *json, size_t size, kc_mode_t mode, kc_errs_t *errs)\n{\n"
+           "static inline %s_t *%s_decode (const char *json, size_t size, kc_mode_t "
+           "mode, kc_errs_t *errs)\n{\n"
            "    return kc_type_decode (&%s_type, json, size, mode, errs);\n}\n"
            "static inline char *%s_encode (const %s_t *object, size_t *size_p)\n{\n"
            "    return kc_type_encode (&%s_type, object, size_p, NULL);\n}\n",
            c, c, c, c, c, c);
-    s_put (t,
-           "static inline %s_t *%s_new (void)\n{\n    return kc_type_new (&%s_type);\n}\n"
-           "static inline %s_t *%s_dup (const %s_t *object)\n{\n    return kc_type_dup (&%s_type, object);\n}\n"
-           "static inline void %s_free (%s_t **object_p)\n{\n"
-           "    kc_type_free (&%s_type, *object_p);\n    *object_p = NULL;\n}\n\n",
-           c, c, c, c, c, c, c, c, c, c);
+    s_put (
+        t,
+        "static inline %s_t *%s_new (void)\n{\n    return kc_type_new (&%s_type);\n}\n"
+        "static inline %s_t *%s_dup (const %s_t *object)\n{\n    return kc_type_dup "
+        "(&%s_type, object);\n}\n"
+        "static inline void %s_free (%s_t **object_p)\n{\n"
+        "    kc_type_free (&%s_type, *object_p);\n    *object_p = NULL;\n}\n\n",
+        c, c, c, c, c, c, c, c, c, c);
 }
 
 static void s_write_header (gen_t *g, const file_t *file)
 {
     text_t t = {.g = g};
     const char *guard = gen_upper (g, gen_text (g, "%s/%s_h", g->include, file->stem));
-    s_put (&t, "// Made by kc_schemagen from schemas/%s. Do not edit.\n#ifndef %s\n#define %s\n\n", file->base, guard,
-           guard);
-    s_put (&t, "#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n#include \"common/msg/kc_codec.h\"\n");
+    s_put (&t,
+           "// Made by kc_schemagen from schemas/%s. Do not edit.\n#ifndef %s\n#define "
+           "%s\n\n",
+           file->base, guard, guard);
+    s_put (&t, "#include <stdbool.h>\n#include <stddef.h>\n#include "
+               "<stdint.h>\n\n#include \"common/msg/kc_codec.h\"\n");
     for (size_t i = 0; i < g->n_files; i++)
         if (file->uses[i])
             s_put (&t, "#include \"%s/%s.h\"\n", g->include, g->files[i].stem);
@@ -213,16 +226,19 @@ static void s_write_header (gen_t *g, const file_t *file)
             s_put_values (&t, g->types[i], "");
     for (size_t i = 0; i < g->n_types; i++)
         if (g->types[i]->file == file && g->types[i]->base == B_OBJECT)
-            s_put (&t, "typedef struct %s %s_t;\n", g->types[i]->cname, g->types[i]->cname);
+            s_put (&t, "typedef struct %s %s_t;\n", g->types[i]->cname,
+                   g->types[i]->cname);
     s_put (&t, "\n");
     for (size_t i = 0; i < g->n_types; i++) {
         const type_t *type = g->types[i];
         if (type->file != file || type->base != B_UNION)
             continue;
         s_put_values (&t, type, "_kind");
-        s_put (&t, "typedef struct %s {\n    %s_kind_t kind;\n    union {\n", type->cname, type->cname);
+        s_put (&t, "typedef struct %s {\n    %s_kind_t kind;\n    union {\n",
+               type->cname, type->cname);
         for (size_t v = 0; v < type->n_values; v++)
-            s_put (&t, "        %s_t *%s;\n", type->values[v].type->cname, type->values[v].text);
+            s_put (&t, "        %s_t *%s;\n", type->values[v].type->cname,
+                   type->values[v].text);
         s_put (&t, "    } u;\n} %s_t;\n\n", type->cname);
     }
     for (size_t i = 0; i < g->n_types; i++)
@@ -239,22 +255,28 @@ static void s_write_header (gen_t *g, const file_t *file)
 
 static void s_put_field (text_t *t, const type_t *type, const field_t *f)
 {
-    static const char *const s_bases[] = {"STRING", "INTEGER", "NUMBER", "BOOLEAN", "ENUM", "OBJECT", "UNION"};
+    static const char *const s_bases[] = {"STRING", "INTEGER", "NUMBER", "BOOLEAN",
+                                          "ENUM",   "OBJECT",  "UNION"};
     gen_t *g = t->g;
     const use_t *u = &f->use;
     const struct {
         bool on;
         const char *name;
-    } flags[] = {{u->array, "ARRAY"}, {u->required, "REQUIRED"}, {u->nullable, "NULLABLE"}, {u->has_default, "DEFAULT"},
-                 {u->is_const, "CONST"}, {u->secret, "SECRET"}, {u->has_min, "MIN"}, {u->has_max, "MAX"},
-                 {u->has_lo, "LO"}, {u->has_hi, "HI"}};
-    s_put (t, "    {.name = \"%s\", .base = KC_BASE_%s, .flags = 0", f->name, s_bases[u->base]);
+    } flags[] = {{u->array, "ARRAY"},       {u->required, "REQUIRED"},
+                 {u->nullable, "NULLABLE"}, {u->has_default, "DEFAULT"},
+                 {u->is_const, "CONST"},    {u->secret, "SECRET"},
+                 {u->has_min, "MIN"},       {u->has_max, "MAX"},
+                 {u->has_lo, "LO"},         {u->has_hi, "HI"}};
+    s_put (t, "    {.name = \"%s\", .base = KC_BASE_%s, .flags = 0", f->name,
+           s_bases[u->base]);
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (flags[i].on)
             s_put (t, " | KC_FIELD_%s", flags[i].name);
     s_put (t, ",\n     .at = offsetof (%s_t, %s)", type->cname, f->member);
     if (u->array)
-        s_put (t, ", .n_at = offsetof (%s_t, n_%s), .items_min = %" JSON_INTEGER_FORMAT ", .items_max = %" JSON_INTEGER_FORMAT,
+        s_put (t,
+               ", .n_at = offsetof (%s_t, n_%s), .items_min = %" JSON_INTEGER_FORMAT
+               ", .items_max = %" JSON_INTEGER_FORMAT,
                type->cname, f->member, u->items_min, u->items_max);
     else
         s_put (t, ", .n_at = KC_NO_OFFSET");
@@ -265,23 +287,33 @@ static void s_put_field (text_t *t, const type_t *type, const field_t *f)
     if (u->type)
         s_put (t, ", .type = &%s_type", u->type->cname);
     if (u->base == B_STRING)
-        s_put (t, ",\n     .length_min = %" JSON_INTEGER_FORMAT ", .length_max = %" JSON_INTEGER_FORMAT ", .kind = KC_TEXT_%s",
+        s_put (t,
+               ",\n     .length_min = %" JSON_INTEGER_FORMAT
+               ", .length_max = %" JSON_INTEGER_FORMAT ", .kind = KC_TEXT_%s",
                u->length_min, u->length_max, u->kind);
     if (u->base == B_INTEGER)
-        s_put (t, ",\n     .int_min = %s, .int_max = %s", s_int (g, u->int_min), s_int (g, u->int_max));
+        s_put (t, ",\n     .int_min = %s, .int_max = %s", s_int (g, u->int_min),
+               s_int (g, u->int_max));
     if (u->base == B_NUMBER)
-        s_put (t, ",\n     .num_min = %s, .num_max = %s", s_double (g, u->num_min), s_double (g, u->num_max));
+        s_put (t, ",\n     .num_min = %s, .num_max = %s", s_double (g, u->num_min),
+               s_double (g, u->num_max));
     if (u->has_default || u->is_const)
-        s_put (t, ",\n     .value_string = %s, .value_int = %s, .value_num = %s", s_literal (g, u->value_string),
-               s_int (g, u->value_int), s_double (g, u->value_num));
+        s_put (t, ",\n     .value_string = %s, .value_int = %s, .value_num = %s",
+               s_literal (g, u->value_string), s_int (g, u->value_int),
+               s_double (g, u->value_num));
     const struct {
         const char *name, *text;
-    } notes[] = {{"title", u->title}, {"text", u->text}, {"unit", u->unit}, {"source", u->source}, {"note", u->note}};
+    } notes[] = {{"title", u->title},
+                 {"text", u->text},
+                 {"unit", u->unit},
+                 {"source", u->source},
+                 {"note", u->note}};
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
         if (notes[i].text)
             s_put (t, ",\n     .%s = %s", notes[i].name, s_literal (g, notes[i].text));
     if (u->has_lo || u->has_hi)
-        s_put (t, ",\n     .lo = %s, .hi = %s", s_double (g, u->lo), s_double (g, u->hi));
+        s_put (t, ",\n     .lo = %s, .hi = %s", s_double (g, u->lo),
+               s_double (g, u->hi));
     s_put (t, "},\n");
 }
 
@@ -290,7 +322,9 @@ static void s_put_sorted (text_t *t, const type_t *type)
     size_t *order = gen_alloc (t->g, type->n_fields * sizeof *order);
     for (size_t i = 0; i < type->n_fields; i++) {
         size_t at = i;
-        for (; at > 0 && strcmp (type->fields[order[at - 1]].name, type->fields[i].name) > 0; at--)
+        for (; at > 0
+               && strcmp (type->fields[order[at - 1]].name, type->fields[i].name) > 0;
+             at--)
             order[at] = order[at - 1];
         order[at] = i;
     }
@@ -320,19 +354,26 @@ static void s_put_type (text_t *t, const type_t *type)
     if (type->base == B_UNION) {
         s_put (t, "static const kc_variant_t s_%s_variants[] = {\n", c);
         for (size_t i = 0; i < type->n_values; i++)
-            s_put (t, "    {.name = \"%s\", .tag = %s, .type = &%s_type},\n", type->values[i].text,
-                   s_literal (g, type->tags[i]), type->values[i].type->cname);
+            s_put (t, "    {.name = \"%s\", .tag = %s, .type = &%s_type},\n",
+                   type->values[i].text, s_literal (g, type->tags[i]),
+                   type->values[i].type->cname);
         s_put (t, "};\n");
     }
     static const char *const s_bases[] = {"", "", "", "", "ENUM", "OBJECT", "UNION"};
-    s_put (t, "const kc_type_t %s_type = {\n    .name = \"%s\", .base = KC_BASE_%s, .size = sizeof (%s_t), .file = &s_file", c,
-           type->sname, s_bases[type->base], c);
+    s_put (t,
+           "const kc_type_t %s_type = {\n    .name = \"%s\", .base = KC_BASE_%s, .size "
+           "= sizeof (%s_t), .file = &s_file",
+           c, type->sname, s_bases[type->base], c);
     if (type->base == B_OBJECT && type->n_fields)
-        s_put (t, ",\n    .fields = s_%s_fields, .n_fields = %zu, .sorted = s_%s_sorted", c, type->n_fields, c);
+        s_put (t,
+               ",\n    .fields = s_%s_fields, .n_fields = %zu, .sorted = s_%s_sorted",
+               c, type->n_fields, c);
     if (type->base == B_ENUM)
         s_put (t, ",\n    .values = s_%s_values, .n_values = %zu", c, type->n_values);
     if (type->base == B_UNION)
-        s_put (t, ",\n    .tag_key = \"%s\", .variants = s_%s_variants, .n_variants = %zu, .u_at = offsetof (%s_t, u)",
+        s_put (t,
+               ",\n    .tag_key = \"%s\", .variants = s_%s_variants, .n_variants = "
+               "%zu, .u_at = offsetof (%s_t, u)",
                type->tag_key, c, type->n_values, c);
     if (type->title)
         s_put (t, ",\n    .title = %s", s_literal (g, type->title));
@@ -344,15 +385,19 @@ static void s_put_type (text_t *t, const type_t *type)
 static void s_write_tables (gen_t *g, const file_t *file)
 {
     text_t t = {.g = g};
-    s_put (&t, "// Made by kc_schemagen from schemas/%s. Do not edit.\n#include \"%s/%s.h\"\n\n", file->base, g->include,
-           file->stem);
+    s_put (&t,
+           "// Made by kc_schemagen from schemas/%s. Do not edit.\n#include "
+           "\"%s/%s.h\"\n\n",
+           file->base, g->include, file->stem);
     // Bytes, because a string literal may be only 4,095 characters long.
     s_put (&t, "static const char s_text[] = {");
     for (size_t i = 0; i < file->size; i++)
         s_put (&t, "%s%d,", i % 24 ? "" : "\n    ", (int)(signed char)file->text[i]);
     s_put (&t, "\n    0};\n");
-    s_put (&t, "static const kc_schema_file_t s_file = {.name = \"%s\", .text = s_text, .size = %zu};\n\n", file->base,
-           file->size);
+    s_put (&t,
+           "static const kc_schema_file_t s_file = {.name = \"%s\", .text = s_text, "
+           ".size = %zu};\n\n",
+           file->base, file->size);
     for (size_t i = 0; i < g->n_types; i++)
         if (g->types[i]->file == file)
             s_put_type (&t, g->types[i]);
@@ -370,14 +415,18 @@ static void s_write_registry (gen_t *g)
 {
     text_t t = {.g = g};
     qsort (g->types, g->n_types, sizeof (type_t *), s_by_name);
-    s_put (&t, "// Made by kc_schemagen. Do not edit.\n#include \"common/msg/kc_tables.h\"\n");
+    s_put (
+        &t,
+        "// Made by kc_schemagen. Do not edit.\n#include \"common/msg/kc_tables.h\"\n");
     for (size_t i = 0; i < g->n_files; i++)
         s_put (&t, "#include \"%s/%s.h\"\n", g->include, g->files[i].stem);
     s_put (&t, "\nstatic const kc_type_t *const s_types[] = {\n");
     for (size_t i = 0; i < g->n_types; i++)
         s_put (&t, "    &%s_type,\n", g->types[i]->cname);
-    s_put (&t, "};\n\nextern const kc_registry_t %s;\nconst kc_registry_t %s = {.types = s_types, .n = %zu};\n", g->registry,
-           g->registry, g->n_types);
+    s_put (&t,
+           "};\n\nextern const kc_registry_t %s;\nconst kc_registry_t %s = {.types = "
+           "s_types, .n = %zu};\n",
+           g->registry, g->registry, g->n_types);
     s_save (g, &t, gen_text (g, "%s.c", g->registry));
 }
 

@@ -1,7 +1,8 @@
 /* kc_decode.c - JSON text into objects
  *
- * The text is checked for size and nesting before the parser sees it.  The walk goes on after an error, so
- * that one answer names up to KC_ERRS_MAX of them, and throws the object away at the end.
+ * The text is checked for size and nesting before the parser sees it.  The walk goes on
+ * after an error, so that one answer names up to KC_ERRS_MAX of them, and throws the
+ * object away at the end.
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -20,7 +21,8 @@ typedef struct decoder {
     kc_errs_t *errs; // never NULL here
 } decoder_t;
 
-static bool s_object (decoder_t *d, const kc_type_t *type, const json_t *v, const kc_path_t *path, void *object);
+static bool s_object (decoder_t *d, const kc_type_t *type, const json_t *v,
+                      const kc_path_t *path, void *object);
 
 // ---- faults ----
 
@@ -52,7 +54,8 @@ static void s_found (const json_t *v, char *out, size_t room)
     }
 }
 
-static bool s_wrong (decoder_t *d, const kc_path_t *path, const json_t *v, const char *expected)
+static bool s_wrong (decoder_t *d, const kc_path_t *path, const json_t *v,
+                     const char *expected)
 {
     char found[KC_ERRS_FOUND];
     s_found (v, found, sizeof found);
@@ -60,7 +63,8 @@ static bool s_wrong (decoder_t *d, const kc_path_t *path, const json_t *v, const
     return false;
 }
 
-static bool s_wrong_value (decoder_t *d, const kc_path_t *path, const json_t *v, const kc_field_t *f)
+static bool s_wrong_value (decoder_t *d, const kc_path_t *path, const json_t *v,
+                           const kc_field_t *f)
 {
     char words[KC_ERRS_EXPECTED];
     kc_field_words (f, words, sizeof words);
@@ -83,34 +87,41 @@ static bool s_whole (const json_t *v, int64_t *out)
     return true;
 }
 
-static bool s_integer (decoder_t *d, const kc_field_t *f, const json_t *v, const kc_path_t *path, void *out)
+static bool s_integer (decoder_t *d, const kc_field_t *f, const json_t *v,
+                       const kc_path_t *path, void *out)
 {
     int64_t x;
     if (!s_whole (v, &x) || ((f->flags & KC_FIELD_MIN) && x < f->int_min)
-        || ((f->flags & KC_FIELD_MAX) && x > f->int_max) || ((f->flags & KC_FIELD_CONST) && x != f->value_int))
+        || ((f->flags & KC_FIELD_MAX) && x > f->int_max)
+        || ((f->flags & KC_FIELD_CONST) && x != f->value_int))
         return s_wrong_value (d, path, v, f);
     memcpy (out, &x, sizeof x);
     return true;
 }
 
-static bool s_number (decoder_t *d, const kc_field_t *f, const json_t *v, const kc_path_t *path, void *out)
+static bool s_number (decoder_t *d, const kc_field_t *f, const json_t *v,
+                      const kc_path_t *path, void *out)
 {
     double x = json_is_number (v) ? json_number_value (v) : NAN;
-    if (isnan (x) || ((f->flags & KC_FIELD_MIN) && x < f->num_min) || ((f->flags & KC_FIELD_MAX) && x > f->num_max))
+    if (isnan (x) || ((f->flags & KC_FIELD_MIN) && x < f->num_min)
+        || ((f->flags & KC_FIELD_MAX) && x > f->num_max))
         return s_wrong_value (d, path, v, f);
     memcpy (out, &x, sizeof x);
     return true;
 }
 
-static bool s_boolean (decoder_t *d, const kc_field_t *f, const json_t *v, const kc_path_t *path, void *out)
+static bool s_boolean (decoder_t *d, const kc_field_t *f, const json_t *v,
+                       const kc_path_t *path, void *out)
 {
-    if (!json_is_boolean (v) || ((f->flags & KC_FIELD_CONST) && json_is_true (v) != (f->value_int != 0)))
+    if (!json_is_boolean (v)
+        || ((f->flags & KC_FIELD_CONST) && json_is_true (v) != (f->value_int != 0)))
         return s_wrong_value (d, path, v, f);
     kc_put_bool (out, 0, json_is_true (v));
     return true;
 }
 
-static bool s_string (decoder_t *d, const kc_field_t *f, const json_t *v, const kc_path_t *path, void *out)
+static bool s_string (decoder_t *d, const kc_field_t *f, const json_t *v,
+                      const kc_path_t *path, void *out)
 {
     char words[KC_ERRS_EXPECTED];
     if (!json_is_string (v))
@@ -123,7 +134,8 @@ static bool s_string (decoder_t *d, const kc_field_t *f, const json_t *v, const 
     return true;
 }
 
-static bool s_enum (decoder_t *d, const kc_field_t *f, const json_t *v, const kc_path_t *path, void *out)
+static bool s_enum (decoder_t *d, const kc_field_t *f, const json_t *v,
+                    const kc_path_t *path, void *out)
 {
     unsigned value = kc_enum_parse (f->type, json_string_value (v));
     if (value == 0)
@@ -132,7 +144,8 @@ static bool s_enum (decoder_t *d, const kc_field_t *f, const json_t *v, const kc
     return true;
 }
 
-static bool s_union (decoder_t *d, const kc_type_t *type, const json_t *v, const kc_path_t *path, void *out)
+static bool s_union (decoder_t *d, const kc_type_t *type, const json_t *v,
+                     const kc_path_t *path, void *out)
 {
     if (!json_is_object (v))
         return s_wrong (d, path, v, "an object");
@@ -150,7 +163,8 @@ static bool s_union (decoder_t *d, const kc_type_t *type, const json_t *v, const
     char words[KC_ERRS_EXPECTED];
     int n = snprintf (words, sizeof words, "one of");
     for (size_t i = 0; i < type->n_variants && n > 0 && (size_t)n < sizeof words; i++)
-        n += snprintf (words + n, sizeof words - (size_t)n, "%s %s", i ? "," : "", type->variants[i].tag);
+        n += snprintf (words + n, sizeof words - (size_t)n, "%s %s", i ? "," : "",
+                       type->variants[i].tag);
     kc_path_t down = {.up = path, .key = type->tag_key};
     if (!tag) {
         kc_path_fail (d->errs, KC_EINVALID, &down, "nothing", "%s", words);
@@ -159,8 +173,10 @@ static bool s_union (decoder_t *d, const kc_type_t *type, const json_t *v, const
     return s_wrong (d, &down, tag, words);
 }
 
-// One value into the memory at 'out': a scalar, an enum, a union, or the object itself (item of an array).
-static bool s_value (decoder_t *d, const kc_field_t *f, const json_t *v, const kc_path_t *path, void *out)
+// One value into the memory at 'out': a scalar, an enum, a union, or the object itself
+// (item of an array).
+static bool s_value (decoder_t *d, const kc_field_t *f, const json_t *v,
+                     const kc_path_t *path, void *out)
 {
     switch (f->base) {
     case KC_BASE_STRING:
@@ -182,7 +198,8 @@ static bool s_value (decoder_t *d, const kc_field_t *f, const json_t *v, const k
     return false;
 }
 
-static bool s_array (decoder_t *d, const kc_field_t *f, const json_t *v, const kc_path_t *path, void *object)
+static bool s_array (decoder_t *d, const kc_field_t *f, const json_t *v,
+                     const kc_path_t *path, void *object)
 {
     char words[64], found[32];
     if (!json_is_array (v))
@@ -194,7 +211,8 @@ static bool s_array (decoder_t *d, const kc_field_t *f, const json_t *v, const k
         else if (f->items_min == f->items_max)
             snprintf (words, sizeof words, "%zu items", f->items_max);
         else
-            snprintf (words, sizeof words, "%zu to %zu items", f->items_min, f->items_max);
+            snprintf (words, sizeof words, "%zu to %zu items", f->items_min,
+                      f->items_max);
         snprintf (found, sizeof found, "%zu", n);
         kc_path_fail (d->errs, KC_EINVALID, path, found, "%s", words);
         return false;
@@ -217,7 +235,8 @@ static bool s_array (decoder_t *d, const kc_field_t *f, const json_t *v, const k
 
 // ---- objects ----
 
-static bool s_field (decoder_t *d, const kc_field_t *f, const json_t *v, const kc_path_t *path, void *object)
+static bool s_field (decoder_t *d, const kc_field_t *f, const json_t *v,
+                     const kc_path_t *path, void *object)
 {
     char *at = (char *)object + f->at;
     // What the default put there goes first.
@@ -266,13 +285,15 @@ static size_t s_distance (const char *a, const char *b) // edits between two sho
     return row[m];
 }
 
-static void s_unknown_key (decoder_t *d, const kc_type_t *type, const char *key, const kc_path_t *path)
+static void s_unknown_key (decoder_t *d, const kc_type_t *type, const char *key,
+                           const kc_path_t *path)
 {
     const char *best = NULL;
     size_t best_distance = SIZE_MAX;
     for (size_t i = 0; i < type->n_fields && strlen (key) <= NEAR_MAX; i++) {
         const char *known = type->fields[i].name;
-        size_t distance = strlen (known) <= NEAR_MAX ? s_distance (key, known) : SIZE_MAX;
+        size_t distance =
+            strlen (known) <= NEAR_MAX ? s_distance (key, known) : SIZE_MAX;
         if (distance < best_distance) {
             best_distance = distance;
             best = known;
@@ -282,12 +303,15 @@ static void s_unknown_key (decoder_t *d, const kc_type_t *type, const char *key,
     kc_quote (key, strlen (key), found, sizeof found);
     kc_path_t down = {.up = path, .key = key};
     if (best && best_distance <= strlen (key) / 2)
-        kc_path_fail (d->errs, KC_EINVALID, &down, found, "a known key; did you mean \"%s\"?", best);
+        kc_path_fail (d->errs, KC_EINVALID, &down, found,
+                      "a known key; did you mean \"%s\"?", best);
     else
-        kc_path_fail (d->errs, KC_EINVALID, &down, found, "a known key of %s", type->name);
+        kc_path_fail (d->errs, KC_EINVALID, &down, found, "a known key of %s",
+                      type->name);
 }
 
-static bool s_object (decoder_t *d, const kc_type_t *type, const json_t *v, const kc_path_t *path, void *object)
+static bool s_object (decoder_t *d, const kc_type_t *type, const json_t *v,
+                      const kc_path_t *path, void *object)
 {
     if (!json_is_object (v))
         return s_wrong (d, path, v, "an object");
@@ -314,7 +338,8 @@ static bool s_object (decoder_t *d, const kc_type_t *type, const json_t *v, cons
     if (d->mode == KC_WIRE || known == json_object_size (v))
         return good;
     json_t *iterable = (json_t *)(uintptr_t)v; // jansson's iterator is not const
-    for (void *it = json_object_iter (iterable); it; it = json_object_iter_next (iterable, it))
+    for (void *it = json_object_iter (iterable); it;
+         it = json_object_iter_next (iterable, it))
         if (!kc_type_field (type, json_object_iter_key (it)))
             s_unknown_key (d, type, json_object_iter_key (it), path);
     return false;
@@ -346,27 +371,33 @@ static json_t *s_parse (decoder_t *d, const char *json, size_t size)
     char found[KC_ERRS_FOUND];
     if (size > KC_JSON_MAX) {
         snprintf (found, sizeof found, "%zu bytes", size);
-        kc_path_fail (d->errs, KC_EINVALID, NULL, found, "at most %d bytes of JSON", (int)KC_JSON_MAX);
+        kc_path_fail (d->errs, KC_EINVALID, NULL, found, "at most %d bytes of JSON",
+                      (int)KC_JSON_MAX);
         return NULL;
     }
     size_t depth = s_depth (json, size);
     if (depth > KC_JSON_DEPTH) {
         snprintf (found, sizeof found, "%zu", depth);
-        kc_path_fail (d->errs, KC_EINVALID, NULL, found, "at most %d objects and arrays inside each other", (int)KC_JSON_DEPTH);
+        kc_path_fail (d->errs, KC_EINVALID, NULL, found,
+                      "at most %d objects and arrays inside each other",
+                      (int)KC_JSON_DEPTH);
         return NULL;
     }
     json_error_t error;
     json_t *v = json_loadb (json, size, JSON_REJECT_DUPLICATES, &error);
     if (!v) {
-        char *clean = kc_utf8_clean (error.text, strlen (error.text), KC_ERRS_FOUND / 4 * 3);
+        char *clean =
+            kc_utf8_clean (error.text, strlen (error.text), KC_ERRS_FOUND / 4 * 3);
         snprintf (found, sizeof found, "%s", clean);
         free (clean);
-        kc_path_fail (d->errs, KC_EINVALID, NULL, found, "JSON; line %d, column %d is not", error.line, error.column);
+        kc_path_fail (d->errs, KC_EINVALID, NULL, found,
+                      "JSON; line %d, column %d is not", error.line, error.column);
     }
     return v;
 }
 
-void *kc_type_decode (const kc_type_t *type, const char *json, size_t size, kc_mode_t mode, kc_errs_t *errs)
+void *kc_type_decode (const kc_type_t *type, const char *json, size_t size,
+                      kc_mode_t mode, kc_errs_t *errs)
 {
     kc_errs_t own;
     decoder_t d = {.mode = mode, .errs = errs ? errs : &own};
@@ -377,7 +408,8 @@ void *kc_type_decode (const kc_type_t *type, const char *json, size_t size, kc_m
         return NULL;
     void *object = kc_type_new (type);
     kc_path_t root = {0};
-    bool good = type->base == KC_BASE_UNION ? s_union (&d, type, v, &root, object) : s_object (&d, type, v, &root, object);
+    bool good = type->base == KC_BASE_UNION ? s_union (&d, type, v, &root, object)
+                                            : s_object (&d, type, v, &root, object);
     json_decref (v);
     if (!good) {
         kc_type_free (type, object);

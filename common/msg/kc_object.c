@@ -1,4 +1,5 @@
-// kc_object.c - objects in memory by their tables: make, clear, copy; look up types and properties
+// kc_object.c - objects in memory by their tables: make, clear, copy; look up types and
+// properties
 
 #include <stdlib.h>
 
@@ -107,7 +108,8 @@ static void s_init_field (const kc_field_t *f, void *object)
     case KC_BASE_UNION:
         break; // have neither default nor const
     }
-    // An optional const is absent until somebody says otherwise, so has_x stays false for it.
+    // An optional const is absent until somebody says otherwise, so has_x stays false
+    // for it.
     if (f->has_at != KC_NO_OFFSET && (f->flags & KC_FIELD_DEFAULT))
         kc_put_bool (object, f->has_at, true);
 }
@@ -135,7 +137,8 @@ static void s_clear_union (const kc_type_t *type, void *value)
 {
     unsigned kind = kc_get_enum (value, 0);
     if (kind >= 1 && kind <= type->n_variants)
-        kc_type_free (type->variants[kind - 1].type, kc_get_pointer (value, type->u_at));
+        kc_type_free (type->variants[kind - 1].type,
+                      kc_get_pointer (value, type->u_at));
 }
 
 static void s_clear_array (const kc_field_t *f, void *object)
@@ -185,7 +188,9 @@ static void s_copy_union (const kc_type_t *type, void *to)
 {
     unsigned kind = kc_get_enum (to, 0);
     if (kind >= 1 && kind <= type->n_variants)
-        kc_put_pointer (to, type->u_at, kc_type_dup (type->variants[kind - 1].type, kc_get_pointer (to, type->u_at)));
+        kc_put_pointer (to, type->u_at,
+                        kc_type_dup (type->variants[kind - 1].type,
+                                     kc_get_pointer (to, type->u_at)));
 }
 
 // 'to' is a flat copy; give it its own memory below.
@@ -207,7 +212,8 @@ static void s_copy_array (const kc_field_t *f, void *to)
     memcpy (items, from, n * step);
     for (size_t i = 0; i < n; i++) {
         if (f->base == KC_BASE_STRING)
-            kc_put_pointer (items, i * step, kc_strdup (kc_get_pointer (items, i * step)));
+            kc_put_pointer (items, i * step,
+                            kc_strdup (kc_get_pointer (items, i * step)));
         else if (f->base == KC_BASE_OBJECT)
             s_deepen (f->type, items + i * step);
         else if (f->base == KC_BASE_UNION)
@@ -227,7 +233,8 @@ static void s_deepen (const kc_type_t *type, void *to)
         else if (f->base == KC_BASE_STRING)
             kc_put_pointer (to, f->at, kc_strdup (kc_get_pointer (to, f->at)));
         else if (f->base == KC_BASE_OBJECT)
-            kc_put_pointer (to, f->at, kc_type_dup (f->type, kc_get_pointer (to, f->at)));
+            kc_put_pointer (to, f->at,
+                            kc_type_dup (f->type, kc_get_pointer (to, f->at)));
         else if (f->base == KC_BASE_UNION)
             s_copy_union (f->type, (char *)to + f->at);
     }
@@ -284,7 +291,8 @@ bool kc_field_number (const kc_field_t *f, const void *object, double *out)
         *out = (double)whole;
         return true;
     }
-    if ((f->flags & KC_FIELD_ARRAY) || f->base != KC_BASE_NUMBER || !kc_field_present (f, object))
+    if ((f->flags & KC_FIELD_ARRAY) || f->base != KC_BASE_NUMBER
+        || !kc_field_present (f, object))
         return false;
     memcpy (out, (const char *)object + f->at, sizeof *out);
     return true;
@@ -296,5 +304,6 @@ const char *kc_field_string (const kc_field_t *f, const void *object)
         return NULL;
     if (f->base == KC_BASE_STRING)
         return kc_get_pointer (object, f->at);
-    return f->base == KC_BASE_ENUM ? kc_enum_name (f->type, kc_get_enum (object, f->at)) : NULL;
+    return f->base == KC_BASE_ENUM ? kc_enum_name (f->type, kc_get_enum (object, f->at))
+                                   : NULL;
 }

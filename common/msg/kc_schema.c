@@ -1,6 +1,7 @@
 /* kc_schema.c - a type as a self-contained JSON schema, made from the tables
  *
- * Types that are used go below "$defs" under their full names, so references to other files become local.
+ * Types that are used go below "$defs" under their full names, so references to other
+ * files become local.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +38,8 @@ static void s_ref (writer_t *w, const kc_type_t *type)
     while (i < w->n_types && w->types[i] != type)
         i++;
     if (i == w->n_types)
-        *(const kc_type_t **)kc_push (&w->types, &w->n_types, sizeof (kc_type_t *)) = type;
+        *(const kc_type_t **)kc_push (&w->types, &w->n_types, sizeof (kc_type_t *)) =
+            type;
     kc_buf_printf (&w->out, "\"$ref\":\"#/$defs/%s\"", type->name);
 }
 
@@ -64,7 +66,8 @@ static void s_value (writer_t *w, const kc_field_t *f, bool nullable)
             kc_buf_puts (b, f->value_int ? "true" : "false");
         return;
     }
-    kc_buf_printf (b, nullable ? "\"type\":[\"%s\",\"null\"]" : "\"type\":\"%s\"", s_words[f->base]);
+    kc_buf_printf (b, nullable ? "\"type\":[\"%s\",\"null\"]" : "\"type\":\"%s\"",
+                   s_words[f->base]);
     if (f->base == KC_BASE_STRING) {
         if (f->length_min)
             kc_buf_printf (b, ",\"minLength\":%zu", f->length_min);
@@ -76,7 +79,8 @@ static void s_value (writer_t *w, const kc_field_t *f, bool nullable)
         if (!(f->flags & (i ? KC_FIELD_MAX : KC_FIELD_MIN)))
             continue;
         if (f->base == KC_BASE_INTEGER)
-            kc_buf_printf (b, ",\"%s\":%" PRId64, bounds[i], i ? f->int_max : f->int_min);
+            kc_buf_printf (b, ",\"%s\":%" PRId64, bounds[i],
+                           i ? f->int_max : f->int_min);
         else
             kc_buf_printf (b, ",\"%s\":%.17g", bounds[i], i ? f->num_max : f->num_min);
     }
@@ -113,8 +117,9 @@ static void s_field (writer_t *w, const kc_field_t *f)
     bool array = f->flags & KC_FIELD_ARRAY, nullable = f->flags & KC_FIELD_NULLABLE;
     kc_buf_printf (b, "\"%s\":{", f->name);
     if (array)
-        kc_buf_printf (b, "\"type\":%s,\"minItems\":%zu,\"maxItems\":%zu,\"items\":{", nullable ? "[\"array\",\"null\"]" : "\"array\"",
-                       f->items_min, f->items_max);
+        kc_buf_printf (b, "\"type\":%s,\"minItems\":%zu,\"maxItems\":%zu,\"items\":{",
+                       nullable ? "[\"array\",\"null\"]" : "\"array\"", f->items_min,
+                       f->items_max);
     s_value (w, f, nullable && !array);
     if (array)
         kc_buf_putc (b, '}');
@@ -147,7 +152,8 @@ static void s_body (writer_t *w, const kc_type_t *type)
         kc_buf_putc (b, ']');
     }
     else {
-        kc_buf_puts (b, "\"type\":\"object\",\"additionalProperties\":false,\"required\":[");
+        kc_buf_puts (
+            b, "\"type\":\"object\",\"additionalProperties\":false,\"required\":[");
         const char *comma = "";
         for (size_t i = 0; i < type->n_fields; i++)
             if (type->fields[i].flags & KC_FIELD_REQUIRED) {
@@ -168,7 +174,8 @@ static void s_body (writer_t *w, const kc_type_t *type)
 char *kc_type_schema (const kc_type_t *type)
 {
     writer_t w = {0};
-    kc_buf_puts (&w.out, "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",");
+    kc_buf_puts (&w.out,
+                 "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",");
     *(const kc_type_t **)kc_push (&w.types, &w.n_types, sizeof (kc_type_t *)) = type;
     s_body (&w, type);
     kc_buf_puts (&w.out, ",\"$defs\":{");

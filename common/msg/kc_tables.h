@@ -1,6 +1,8 @@
-/* kc_tables.h - what the files of the codec and the generated registry share; not for users of the codec
+/* kc_tables.h - what the files of the codec and the generated registry share; not for
+ * users of the codec
  *
- * Members are reached through offsets with memcpy, so no pointer of another type ever aliases them.
+ * Members are reached through offsets with memcpy, so no pointer of another type ever
+ * aliases them.
  */
 #ifndef KC_TABLES_H
 #define KC_TABLES_H
@@ -25,11 +27,15 @@ typedef struct kc_path { // where we are in a document; lives on the stack of th
 // The JSON pointer of 'path', cut from the front when it is too long.
 void kc_path_text (const kc_path_t *path, char *out, size_t room);
 // Add an error at 'path'; 'expected' is a format for what follows.
-void kc_path_fail (kc_errs_t *errs, kc_code_t code, const kc_path_t *path, const char *found, const char *expected, ...)
+void kc_path_fail (kc_errs_t *errs, kc_code_t code, const kc_path_t *path,
+                   const char *found, const char *expected, ...)
     __attribute__ ((format (printf, 5, 6)));
-// Why 'text' (valid UTF-8) breaks the rules of 'field', as the words after "expected"; false when it does not.
-bool kc_string_wrong (const kc_field_t *field, const char *text, size_t size, char *out, size_t room);
-// "a string of 1 to 64 characters", "an integer from 0 to 9", "one of a, b, c": what 'field' (or an item) allows.
+// Why 'text' (valid UTF-8) breaks the rules of 'field', as the words after "expected";
+// false when it does not.
+bool kc_string_wrong (const kc_field_t *field, const char *text, size_t size, char *out,
+                      size_t room);
+// "a string of 1 to 64 characters", "an integer from 0 to 9", "one of a, b, c": what
+// 'field' (or an item) allows.
 void kc_field_words (const kc_field_t *field, char *out, size_t room);
 // "[1]" style short form of a text for 'found'.
 void kc_quote (const char *text, size_t size, char *out, size_t room);

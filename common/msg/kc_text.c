@@ -1,7 +1,7 @@
 // kc_text.c - errors, pointers, UTF-8: the words of the codec
 
-#include <jansson.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +14,18 @@ enum { QUOTE_BYTES = 48, WORDS_VALUES = 24, PATH_PARTS = KC_JSON_DEPTH + 2 };
 
 // ---- UTF-8 ----
 
-// Bytes of the character at 'p', 0 when it is invalid: no overlong forms, no surrogates, at most U+10FFFF.
+// Bytes of the character at 'p', 0 when it is invalid: no overlong forms, no
+// surrogates, at most U+10FFFF.
 static size_t s_utf8_step (const unsigned char *p, size_t left)
 {
-    static const unsigned char s_least[] = {0, 0, 0, 0xA0, 0x90}; // of the second byte after E0 and F0
+    static const unsigned char s_least[] = {0, 0, 0, 0xA0,
+                                            0x90}; // of the second byte after E0 and F0
     if (p[0] < 0x80)
         return 1;
-    size_t n = p[0] >= 0xC2 && p[0] <= 0xDF ? 2 : (p[0] & 0xF0) == 0xE0 ? 3 : p[0] >= 0xF0 && p[0] <= 0xF4 ? 4 : 0;
+    size_t n = p[0] >= 0xC2 && p[0] <= 0xDF   ? 2
+               : (p[0] & 0xF0) == 0xE0        ? 3
+               : p[0] >= 0xF0 && p[0] <= 0xF4 ? 4
+                                              : 0;
     if (n == 0 || n > left)
         return 0;
     for (size_t i = 1; i < n; i++)
@@ -53,7 +58,8 @@ static size_t s_characters (const char *text, size_t size) // of valid UTF-8
     return n;
 }
 
-// Bytes of the terminal's escape sequence at 'p' (ESC): CSI and OSC to their end, else ESC and one byte.
+// Bytes of the terminal's escape sequence at 'p' (ESC): CSI and OSC to their end, else
+// ESC and one byte.
 static size_t s_escape (const unsigned char *p, size_t left)
 {
     size_t i = 2;
@@ -149,7 +155,8 @@ static void s_copy (char *out, size_t room, const char *text, size_t size)
     out[n] = 0;
 }
 
-void kc_errs_add (kc_errs_t *errs, kc_code_t code, const char *pointer, const char *expected, const char *found)
+void kc_errs_add (kc_errs_t *errs, kc_code_t code, const char *pointer,
+                  const char *expected, const char *found)
 {
     if (!errs)
         return;
@@ -167,7 +174,8 @@ void kc_errs_add (kc_errs_t *errs, kc_code_t code, const char *pointer, const ch
 
 static void s_put_line (kc_buf_t *b, const kc_errs_item_t *e)
 {
-    kc_buf_printf (b, "%s: expected %s, found %s", e->pointer[0] ? e->pointer : "the document", e->expected, e->found);
+    kc_buf_printf (b, "%s: expected %s, found %s",
+                   e->pointer[0] ? e->pointer : "the document", e->expected, e->found);
 }
 
 char *kc_errs_text (const kc_errs_t *errs)
@@ -223,7 +231,8 @@ void kc_path_text (const kc_path_t *path, char *out, size_t room)
     kc_buf_free (&b);
 }
 
-void kc_path_fail (kc_errs_t *errs, kc_code_t code, const kc_path_t *path, const char *found, const char *expected, ...)
+void kc_path_fail (kc_errs_t *errs, kc_code_t code, const kc_path_t *path,
+                   const char *found, const char *expected, ...)
 {
     char pointer[KC_ERRS_POINTER] = "", text[KC_ERRS_EXPECTED];
     if (!errs || errs->n == KC_ERRS_MAX) {
@@ -244,7 +253,8 @@ void kc_path_fail (kc_errs_t *errs, kc_code_t code, const kc_path_t *path, const
 
 void kc_quote (const char *text, size_t size, char *out, size_t room)
 {
-    char *clean = kc_utf8_clean (text, size < 4 * QUOTE_BYTES ? size : 4 * QUOTE_BYTES, QUOTE_BYTES);
+    char *clean = kc_utf8_clean (text, size < 4 * QUOTE_BYTES ? size : 4 * QUOTE_BYTES,
+                                 QUOTE_BYTES);
     for (char *p = clean; *p; p++)
         if (*p == '\n' || *p == '\t')
             *p = ' ';
@@ -268,7 +278,8 @@ static void s_enum_words (const kc_type_t *type, char *out, size_t room)
     kc_buf_free (&b);
 }
 
-static void s_number_words (const char *what, const kc_field_t *f, const char *lo, const char *hi, char *out, size_t room)
+static void s_number_words (const char *what, const kc_field_t *f, const char *lo,
+                            const char *hi, char *out, size_t room)
 {
     bool has_lo = f->flags & KC_FIELD_MIN, has_hi = f->flags & KC_FIELD_MAX;
     if (has_lo && has_hi)
@@ -283,17 +294,20 @@ static void s_number_words (const char *what, const kc_field_t *f, const char *l
 
 static void s_string_words (const kc_field_t *f, char *out, size_t room)
 {
-    static const char *const s_kinds[] = {"a string", "a name (letters, digits and _, no digit first)", "an expression",
-                                          "a SHA-256 of 64 lower-case hex digits",
-                                          "an id (letters, digits and . _ : @ / + -)"};
+    static const char *const s_kinds[] = {
+        "a string", "a name (letters, digits and _, no digit first)", "an expression",
+        "a SHA-256 of 64 lower-case hex digits",
+        "an id (letters, digits and . _ : @ / + -)"};
     if (f->kind == KC_TEXT_SHA256)
         snprintf (out, room, "%s", s_kinds[f->kind]);
     else if (f->length_min == f->length_max)
         snprintf (out, room, "%s of %zu characters", s_kinds[f->kind], f->length_max);
     else if (f->length_min > 0)
-        snprintf (out, room, "%s of %zu to %zu characters", s_kinds[f->kind], f->length_min, f->length_max);
+        snprintf (out, room, "%s of %zu to %zu characters", s_kinds[f->kind],
+                  f->length_min, f->length_max);
     else
-        snprintf (out, room, "%s of at most %zu characters", s_kinds[f->kind], f->length_max);
+        snprintf (out, room, "%s of at most %zu characters", s_kinds[f->kind],
+                  f->length_max);
 }
 
 void kc_field_words (const kc_field_t *f, char *out, size_t room)
@@ -320,7 +334,10 @@ void kc_field_words (const kc_field_t *f, char *out, size_t room)
         s_number_words ("a number", f, lo, hi, out, room);
         break;
     case KC_BASE_BOOLEAN:
-        snprintf (out, room, "%s", !(f->flags & KC_FIELD_CONST) ? "true or false" : f->value_int ? "true" : "false");
+        snprintf (out, room, "%s",
+                  !(f->flags & KC_FIELD_CONST) ? "true or false"
+                  : f->value_int               ? "true"
+                                               : "false");
         break;
     case KC_BASE_ENUM:
         s_enum_words (f->type, out, room);
@@ -360,21 +377,25 @@ static bool s_kind_fits (kc_text_kind_t kind, const char *text, size_t size)
         return size > 0;
     case KC_TEXT_ID:
         for (size_t i = 0; i < size; i++)
-            if (!s_letter (text[i]) && !s_digit (text[i]) && !strchr ("._:@/+-", text[i]))
+            if (!s_letter (text[i]) && !s_digit (text[i])
+                && !strchr ("._:@/+-", text[i]))
                 return false;
         return size > 0;
     }
     return false;
 }
 
-bool kc_string_wrong (const kc_field_t *f, const char *text, size_t size, char *out, size_t room)
+bool kc_string_wrong (const kc_field_t *f, const char *text, size_t size, char *out,
+                      size_t room)
 {
     bool wrong;
     if (f->flags & KC_FIELD_CONST)
-        wrong = strlen (f->value_string) != size || memcmp (text, f->value_string, size) != 0;
+        wrong = strlen (f->value_string) != size
+                || memcmp (text, f->value_string, size) != 0;
     else {
         size_t n = s_characters (text, size);
-        wrong = n < f->length_min || n > f->length_max || !s_kind_fits (f->kind, text, size);
+        wrong = n < f->length_min || n > f->length_max
+                || !s_kind_fits (f->kind, text, size);
     }
     if (wrong)
         kc_field_words (f, out, room);

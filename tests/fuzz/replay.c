@@ -1,4 +1,5 @@
-/* replay.c - runs a fuzz target over the files of the folders named, for builds without libFuzzer
+/* replay.c - runs a fuzz target over the files of the folders named, for builds without
+ * libFuzzer
  *
  * An empty folder is a failure: it would be a test that cannot fail.
  */

@@ -1,9 +1,11 @@
-/* codec_verdict.c - what the codec says about documents, for the comparison with another validator
+/* codec_verdict.c - what the codec says about documents, for the comparison with
+ * another validator
  *
- * kc-codec-verdict check          lines "TYPE\tJSON" on stdin -> one line each: "ok" or "bad POINTER: ..."
- * kc-codec-verdict make SEED N    N lines "TYPE\tJSON" with random valid documents of all types in turn
- * kc-codec-verdict explain TYPE   one document on stdin -> all its errors
- * kc-codec-verdict schemas        lines "TYPE\tSCHEMA" with the self-contained schema of every type
+ * kc-codec-verdict check          lines "TYPE\tJSON" on stdin -> one line each: "ok" or
+ * "bad POINTER: ..." kc-codec-verdict make SEED N    N lines "TYPE\tJSON" with random
+ * valid documents of all types in turn kc-codec-verdict explain TYPE   one document on
+ * stdin -> all its errors kc-codec-verdict schemas        lines "TYPE\tSCHEMA" with the
+ * self-contained schema of every type
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +30,8 @@ static int s_check (void)
             continue;
         }
         kc_errs_t errs;
-        void *object = kc_type_decode (type, tab + 1, (size_t)(line + size - (tab + 1)), KC_STRICT, &errs);
+        void *object = kc_type_decode (type, tab + 1, (size_t)(line + size - (tab + 1)),
+                                       KC_STRICT, &errs);
         char *why = kc_errs_text (&errs);
         why[strcspn (why, "\n")] = 0;
         printf ("%s%s\n", object ? "ok" : "bad ", why);
@@ -94,9 +97,11 @@ int main (int argc, char **argv)
     if (argc == 3 && strcmp (argv[1], "explain") == 0)
         return s_explain (argv[2]);
     if (argc == 4 && strcmp (argv[1], "make") == 0)
-        return s_make (strtoull (argv[2], NULL, 10), (size_t)strtoull (argv[3], NULL, 10));
+        return s_make (strtoull (argv[2], NULL, 10),
+                       (size_t)strtoull (argv[3], NULL, 10));
     if (argc == 2 && strcmp (argv[1], "schemas") == 0)
         return s_schemas ();
-    fputs ("usage: kc-codec-verdict check | explain TYPE | make SEED N | schemas\n", stderr);
+    fputs ("usage: kc-codec-verdict check | explain TYPE | make SEED N | schemas\n",
+           stderr);
     return 2;
 }

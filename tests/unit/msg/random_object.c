@@ -1,4 +1,5 @@
-// random_object.c - see random_object.h; values sit on the bounds more often than between them
+// random_object.c - see random_object.h; values sit on the bounds more often than
+// between them
 
 #include "random_object.h"
 
@@ -35,14 +36,19 @@ static size_t s_between (uint64_t *state, size_t lo, size_t hi, size_t room)
 
 static char *s_string (const kc_field_t *f, uint64_t *state)
 {
-    static const char *const s_plain[] = {"a", "Z", " ", "\"", "\\", "/", "\n", "\t", "\x01", "é", "€", "😀", "\x7f", "'"};
+    static const char *const s_plain[] = {"a",  "Z",    " ", "\"", "\\", "/",    "\n",
+                                          "\t", "\x01", "é", "€",  "😀",  "\x7f", "'"};
     static const char s_name[] = "abcXYZ_0123";
     static const char s_id[] = "abcXYZ0123._:@/+-";
     static const char s_hex[] = "0123456789abcdef";
     if (f->flags & KC_FIELD_CONST)
         return kc_strdup (f->value_string);
-    size_t lo = f->length_min == 0 && f->kind != KC_TEXT_PLAIN && f->length_max > 0 ? 1 : f->length_min;
-    size_t n = f->kind == KC_TEXT_SHA256 ? 64 : s_between (state, lo, f->length_max, MOST_CHARACTERS);
+    size_t lo = f->length_min == 0 && f->kind != KC_TEXT_PLAIN && f->length_max > 0
+                    ? 1
+                    : f->length_min;
+    size_t n = f->kind == KC_TEXT_SHA256
+                   ? 64
+                   : s_between (state, lo, f->length_max, MOST_CHARACTERS);
     kc_buf_t b = {0};
     for (size_t i = 0; i < n; i++) {
         if (f->kind == KC_TEXT_SHA256)
@@ -59,7 +65,8 @@ static char *s_string (const kc_field_t *f, uint64_t *state)
 
 static int64_t s_integer (const kc_field_t *f, uint64_t *state)
 {
-    int64_t lo = f->flags & KC_FIELD_MIN ? f->int_min : INT64_MIN, hi = f->flags & KC_FIELD_MAX ? f->int_max : INT64_MAX;
+    int64_t lo = f->flags & KC_FIELD_MIN ? f->int_min : INT64_MIN,
+            hi = f->flags & KC_FIELD_MAX ? f->int_max : INT64_MAX;
     if (f->flags & KC_FIELD_CONST)
         return f->value_int;
     uint64_t width = (uint64_t)hi - (uint64_t)lo;
@@ -69,14 +76,28 @@ static int64_t s_integer (const kc_field_t *f, uint64_t *state)
     case 1:
         return hi;
     default:
-        return (int64_t)((uint64_t)lo + (width == UINT64_MAX ? random_next (state) : random_next (state) % (width + 1)));
+        return (int64_t)((uint64_t)lo
+                         + (width == UINT64_MAX ? random_next (state)
+                                                : random_next (state) % (width + 1)));
     }
 }
 
 static double s_number (const kc_field_t *f, uint64_t *state)
 {
-    static const double s_some[] = {0, -0.0, 1, -1, 0.1, 1e-7, 5e-324, 1.7976931348623157e308, 9007199254740993.0, 1e15, 123456.789, -2.5};
-    double lo = f->flags & KC_FIELD_MIN ? f->num_min : -INFINITY, hi = f->flags & KC_FIELD_MAX ? f->num_max : INFINITY;
+    static const double s_some[] = {0,
+                                    -0.0,
+                                    1,
+                                    -1,
+                                    0.1,
+                                    1e-7,
+                                    5e-324,
+                                    1.7976931348623157e308,
+                                    9007199254740993.0,
+                                    1e15,
+                                    123456.789,
+                                    -2.5};
+    double lo = f->flags & KC_FIELD_MIN ? f->num_min : -INFINITY,
+           hi = f->flags & KC_FIELD_MAX ? f->num_max : INFINITY;
     for (int tries = 0; tries < 8; tries++) {
         double x;
         uint64_t bits = random_next (state);
@@ -117,7 +138,9 @@ static void s_value (const kc_field_t *f, void *out, uint64_t *state)
         memcpy (out, &x, sizeof x);
         break;
     case KC_BASE_BOOLEAN:
-        kc_put_bool (out, 0, f->flags & KC_FIELD_CONST ? f->value_int != 0 : s_below (state, 2) != 0);
+        kc_put_bool (out, 0,
+                     f->flags & KC_FIELD_CONST ? f->value_int != 0
+                                               : s_below (state, 2) != 0);
         break;
     case KC_BASE_ENUM:
         kc_put_enum (out, 0, (unsigned)s_below (state, f->type->n_values) + 1);

@@ -1,4 +1,5 @@
-/* random_object.h - random objects of any type, made from the tables; the same seed gives the same object */
+/* random_object.h - random objects of any type, made from the tables; the same seed
+ * gives the same object */
 #ifndef RANDOM_OBJECT_H
 #define RANDOM_OBJECT_H
 

@@ -17,7 +17,8 @@
 
 static kc_shapes_t *s_decode (const char *members, kc_mode_t mode, kc_errs_t *errs)
 {
-    char *text = kc_asprintf ("{\"format\":1,\"name\":\"n\",\"count\":0%s%s}", *members ? "," : "", members);
+    char *text = kc_asprintf ("{\"format\":1,\"name\":\"n\",\"count\":0%s%s}",
+                              *members ? "," : "", members);
     kc_shapes_t *s = kc_shapes_decode (text, strlen (text), mode, errs);
     free (text);
     return s;
@@ -69,7 +70,8 @@ static void absent_members_hold_their_defaults (void **state)
     assert_int_equal (s->colour, KC_SHAPES_COLOUR_DARK_GREEN);
     assert_true (s->has_null_default);
     assert_int_equal (s->null_default, 3);
-    assert_false (s->has_big || s->has_ratio || s->has_flag || s->has_seven || s->has_yes || s->_2d);
+    assert_false (s->has_big || s->has_ratio || s->has_flag || s->has_seven
+                  || s->has_yes || s->_2d);
     assert_null (s->two);
     assert_null (s->secret);
     assert_null (s->inner);
@@ -83,13 +85,19 @@ static void absent_members_hold_their_defaults (void **state)
 static void every_shape_lands_in_its_member (void **state)
 {
     (void)state;
-    kc_shapes_t *s = s_good (
-        "\"big\":-9223372036854775808,\"ratio\":1.5,\"flag\":false,\"word\":\"\",\"colour\":\">=\",\"state\":\"off\","
-        "\"two\":\"two\",\"seven\":7,\"yes\":true,\"for\":4,\"default\":\"d\",\"2d\":true,\"texts\":[\"a\",\"\\u20ac\"],"
-        "\"numbers\":[1,2.5],\"flags\":[true,false],\"colours\":[\"pink\"],\"states\":[\"on\",\"off\"],\"names\":[\"x\"],"
-        "\"inner\":{\"deep\":{\"x\":3}},\"point\":{\"x\":1},\"points\":[{\"x\":2,\"y\":3,\"tag\":\"q\"},{\"x\":4}],"
-        "\"thing\":{\"shape\":\"a square\",\"side\":2},\"things\":[{\"shape\":\"circle\",\"r\":0.5,\"at\":{\"x\":0}}],"
-        "\"far\":{\"state\":\"on\"}");
+    kc_shapes_t *s =
+        s_good ("\"big\":-9223372036854775808,\"ratio\":1.5,\"flag\":false,\"word\":"
+                "\"\",\"colour\":\">=\",\"state\":\"off\","
+                "\"two\":\"two\",\"seven\":7,\"yes\":true,\"for\":4,\"default\":\"d\","
+                "\"2d\":true,\"texts\":[\"a\",\"\\u20ac\"],"
+                "\"numbers\":[1,2.5],\"flags\":[true,false],\"colours\":[\"pink\"],"
+                "\"states\":[\"on\",\"off\"],\"names\":[\"x\"],"
+                "\"inner\":{\"deep\":{\"x\":3}},\"point\":{\"x\":1},\"points\":[{\"x\":"
+                "2,\"y\":3,\"tag\":\"q\"},{\"x\":4}],"
+                "\"thing\":{\"shape\":\"a "
+                "square\",\"side\":2},\"things\":[{\"shape\":\"circle\",\"r\":0.5,"
+                "\"at\":{\"x\":0}}],"
+                "\"far\":{\"state\":\"on\"}");
     assert_true (s->has_big && s->big == INT64_MIN && s->has_flag && !s->flag);
     assert_string_equal (s->word, "");
     assert_int_equal (s->colour, KC_SHAPES_COLOUR_GE);
@@ -118,7 +126,9 @@ static void every_shape_lands_in_its_member (void **state)
 static void null_means_absent_only_where_the_schema_says_so (void **state)
 {
     (void)state;
-    kc_shapes_t *s = s_good ("\"null_int\":null,\"null_default\":null,\"null_text\":null,\"null_state\":null,\"null_list\":null,\"null_object\":null");
+    kc_shapes_t *s =
+        s_good ("\"null_int\":null,\"null_default\":null,\"null_text\":null,\"null_"
+                "state\":null,\"null_list\":null,\"null_object\":null");
     assert_false (s->has_null_int || s->has_null_default);
     assert_int_equal (s->null_default, 0);
     assert_null (s->null_text);
@@ -126,7 +136,8 @@ static void null_means_absent_only_where_the_schema_says_so (void **state)
     assert_null (s->null_object);
     kc_shapes_free (&s);
     s_bad ("\"big\":null", "/big: expected an integer, found null");
-    s_bad ("\"word\":null", "/word: expected a string of at most 8 characters, found null");
+    s_bad ("\"word\":null",
+           "/word: expected a string of at most 8 characters, found null");
     s_bad ("\"state\":null", "/state: expected one of on, off, found null");
     s_bad ("\"texts\":null", "/texts: expected an array, found null");
     s_bad ("\"inner\":null", "/inner: expected an object, found null");
@@ -154,7 +165,8 @@ static void bounds_of_numbers_are_kept (void **state)
     kc_shapes_free (&s);
     s_bad ("\"ratio\":1.6", "/ratio: expected a number from 0 to 1.5, found 1.6");
     s_bad ("\"ratio\":-1", "/ratio: expected a number from 0 to 1.5, found -1");
-    s_bad ("\"numbers\":[0,-0.5]", "/numbers/1: expected a number of at least 0, found -0.5");
+    s_bad ("\"numbers\":[0,-0.5]",
+           "/numbers/1: expected a number of at least 0, found -0.5");
     s_bad ("\"seven\":8", "/seven: expected 7, found 8");
     s_bad ("\"yes\":false", "/yes: expected true, found false");
     s_bad ("\"any\":\"1\"", "/any: expected a number, found \"1\"");
@@ -164,37 +176,51 @@ static void bounds_of_numbers_are_kept (void **state)
 static void lengths_count_characters_and_items (void **state)
 {
     (void)state;
-    kc_shapes_t *s = s_good ("\"null_text\":\"\\ud83d\\ude00\\u00e9\\u20acx\""); // 10 bytes, 4 characters
+    kc_shapes_t *s = s_good (
+        "\"null_text\":\"\\ud83d\\ude00\\u00e9\\u20acx\""); // 10 bytes, 4 characters
     kc_shapes_free (&s);
-    s_bad ("\"null_text\":\"12345\"", "/null_text: expected a string of at most 4 characters, found \"12345\"");
+    s_bad ("\"null_text\":\"12345\"",
+           "/null_text: expected a string of at most 4 characters, found \"12345\"");
     s_bad ("\"texts\":[]", "/texts: expected 1 to 3 items, found 0");
-    s_bad ("\"texts\":[\"a\",\"b\",\"c\",\"d\"]", "/texts: expected 1 to 3 items, found 4");
-    s_bad ("\"texts\":[\"\"]", "/texts/0: expected a string of 1 to 4 characters, found \"\"");
+    s_bad ("\"texts\":[\"a\",\"b\",\"c\",\"d\"]",
+           "/texts: expected 1 to 3 items, found 4");
+    s_bad ("\"texts\":[\"\"]",
+           "/texts/0: expected a string of 1 to 4 characters, found \"\"");
 }
 
 static void kinds_of_text_are_checked (void **state)
 {
     (void)state;
-    kc_shapes_t *s = s_good ("\"sha\":\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\",\"id\":\"coder-2@h:a/b+c_d.0\",\"expr\":\"a ? b : c\"");
+    kc_shapes_t *s = s_good (
+        "\"sha\":\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\","
+        "\"id\":\"coder-2@h:a/b+c_d.0\",\"expr\":\"a ? b : c\"");
     kc_shapes_free (&s);
-    s_bad ("\"sha\":\"0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef\"",
-           "/sha: expected a SHA-256 of 64 lower-case hex digits, found \"0123456789ABCDEF0123456789a [...] 23456789abcdef\"");
-    s_bad ("\"sha\":\"\"", "/sha: expected a SHA-256 of 64 lower-case hex digits, found \"\"");
-    s_bad ("\"id\":\"a b\"", "/id: expected an id (letters, digits and . _ : @ / + -) of at most 20 characters, found \"a b\"");
+    s_bad (
+        "\"sha\":\"0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef\"",
+        "/sha: expected a SHA-256 of 64 lower-case hex digits, found "
+        "\"0123456789ABCDEF0123456789a [...] 23456789abcdef\"");
+    s_bad ("\"sha\":\"\"",
+           "/sha: expected a SHA-256 of 64 lower-case hex digits, found \"\"");
+    s_bad ("\"id\":\"a b\"", "/id: expected an id (letters, digits and . _ : @ / + -) "
+                             "of at most 20 characters, found \"a b\"");
     s_bad ("\"names\":[\"_ok9\",\"9no\"]",
-           "/names/1: expected a name (letters, digits and _, no digit first) of 1 to 8 characters, found \"9no\"");
+           "/names/1: expected a name (letters, digits and _, no digit first) of 1 to "
+           "8 characters, found \"9no\"");
 }
 
 static void unknown_keys_are_errors_in_strict_mode_only (void **state)
 {
     (void)state;
     kc_errs_t errs;
-    kc_shapes_t *s = s_decode ("\"stepz\":1,\"point\":{\"x\":1,\"new\":[{}]}", KC_WIRE, &errs);
+    kc_shapes_t *s =
+        s_decode ("\"stepz\":1,\"point\":{\"x\":1,\"new\":[{}]}", KC_WIRE, &errs);
     assert_non_null (s);
     assert_int_equal (errs.n, 0);
     kc_shapes_free (&s);
-    s_bad ("\"stepz\":1", "/stepz: expected a known key; did you mean \"steps\"?, found \"stepz\"");
-    s_bad ("\"point\":{\"x\":1,\"zzzzz\":2}", "/point/zzzzz: expected a known key of shapes.point, found \"zzzzz\"");
+    s_bad ("\"stepz\":1",
+           "/stepz: expected a known key; did you mean \"steps\"?, found \"stepz\"");
+    s_bad ("\"point\":{\"x\":1,\"zzzzz\":2}",
+           "/point/zzzzz: expected a known key of shapes.point, found \"zzzzz\"");
     s_bad ("\"a/b~\":1", "/a~1b~0: expected a known key of shapes, found \"a/b~\"");
 }
 
@@ -210,11 +236,15 @@ static void a_missing_member_is_named (void **state)
 static void a_union_is_read_by_its_discriminator (void **state)
 {
     (void)state;
-    s_bad ("\"thing\":{\"side\":1}", "/thing/shape: expected one of circle, a square, found nothing");
-    s_bad ("\"thing\":{\"shape\":\"oval\"}", "/thing/shape: expected one of circle, a square, found \"oval\"");
-    s_bad ("\"thing\":{\"shape\":1}", "/thing/shape: expected one of circle, a square, found 1");
+    s_bad ("\"thing\":{\"side\":1}",
+           "/thing/shape: expected one of circle, a square, found nothing");
+    s_bad ("\"thing\":{\"shape\":\"oval\"}",
+           "/thing/shape: expected one of circle, a square, found \"oval\"");
+    s_bad ("\"thing\":{\"shape\":1}",
+           "/thing/shape: expected one of circle, a square, found 1");
     s_bad ("\"thing\":7", "/thing: expected an object, found 7");
-    s_bad ("\"thing\":{\"shape\":\"circle\",\"r\":-1}", "/thing/r: expected a number of at least 0, found -1");
+    s_bad ("\"thing\":{\"shape\":\"circle\",\"r\":-1}",
+           "/thing/r: expected a number of at least 0, found -1");
     s_bad ("\"things\":[{\"shape\":\"a square\",\"side\":1,\"r\":1}]",
            "/things/0/r: expected a known key of shapes.square, found \"r\"");
 }
@@ -223,7 +253,9 @@ static void eight_errors_are_kept_and_the_rest_is_counted (void **state)
 {
     (void)state;
     kc_errs_t errs;
-    assert_null (s_decode ("\"flags\":[1,2,3,4],\"numbers\":[-1,-2,-3,-4],\"integers\":[null,null]", KC_STRICT, &errs));
+    assert_null (s_decode (
+        "\"flags\":[1,2,3,4],\"numbers\":[-1,-2,-3,-4],\"integers\":[null,null]",
+        KC_STRICT, &errs));
     assert_int_equal (errs.n, KC_ERRS_MAX);
     assert_int_equal (errs.more, 2);
     char *why = kc_errs_text (&errs);
@@ -244,7 +276,8 @@ static void errors_are_not_needed_to_refuse (void **state)
 static void a_key_twice_is_refused (void **state)
 {
     (void)state;
-    static const char s_twice[] = "{\"format\":1,\"name\":\"n\",\"count\":0,\"count\":0}";
+    static const char s_twice[] =
+        "{\"format\":1,\"name\":\"n\",\"count\":0,\"count\":0}";
     s_bad_text (s_twice, sizeof s_twice - 1, "duplicate");
 }
 
@@ -265,10 +298,12 @@ static void deep_nesting_is_refused_before_it_is_parsed (void **state)
 {
     (void)state;
     kc_buf_t b = {0};
-    kc_buf_puts (&b, "{\"x\":\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\\"[[[\",\"y\":");
+    kc_buf_puts (&b,
+                 "{\"x\":\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\\"[[[\",\"y\":");
     for (int i = 0; i < KC_JSON_DEPTH; i++)
         kc_buf_putc (&b, '[');
-    s_bad_text (b.data, b.size, "at most 32 objects and arrays inside each other, found 33");
+    s_bad_text (b.data, b.size,
+                "at most 32 objects and arrays inside each other, found 33");
     kc_buf_clear (&b);
     kc_buf_puts (&b, "{\"format\":1,\"name\":\"n\",\"count\":0,\"y\":");
     for (int i = 0; i < KC_JSON_DEPTH - 1; i++)
@@ -295,8 +330,10 @@ static void an_endless_document_is_refused (void **state)
 static void foreign_text_is_shown_clean_and_short (void **state)
 {
     (void)state;
-    s_bad ("\"flag\":\"\\u001b[31mred\\u001b[0m\\n\\u0007 and a text that goes on and on and on and on\"",
-           "/flag: expected true or false, found \"red  and a text that goes o [...]  and on and on\"");
+    s_bad ("\"flag\":\"\\u001b[31mred\\u001b[0m\\n\\u0007 and a text that goes on and "
+           "on and on and on\"",
+           "/flag: expected true or false, found \"red  and a text that goes o [...]  "
+           "and on and on\"");
 }
 
 int main (void)

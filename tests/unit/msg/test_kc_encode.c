@@ -53,7 +53,8 @@ static void text_is_canonical (void **state)
 {
     (void)state;
     kc_shapes_strict_t *s = s_new ();
-    s_text_is (s, "{\"a\":[],\"e\":\"one\",\"i\":0,\"n\":0,\"nn\":null,\"o\":{\"tag\":\"p\",\"x\":0,\"y\":2.5},\"s\":\"s\","
+    s_text_is (s, "{\"a\":[],\"e\":\"one\",\"i\":0,\"n\":0,\"nn\":null,\"o\":{\"tag\":"
+                  "\"p\",\"x\":0,\"y\":2.5},\"s\":\"s\","
                   "\"u\":{\"shape\":\"a square\",\"side\":1}}");
     kc_shapes_strict_free (&s);
 }
@@ -65,7 +66,8 @@ static void s_number_is (double x, const char *expected)
     char *text = kc_shapes_point_encode (p, NULL);
     char *whole = kc_asprintf ("{\"tag\":\"p\",\"x\":%s,\"y\":2.5}", expected);
     assert_string_equal (text, whole);
-    kc_shapes_point_t *back = kc_shapes_point_decode (text, strlen (text), KC_STRICT, NULL);
+    kc_shapes_point_t *back =
+        kc_shapes_point_decode (text, strlen (text), KC_STRICT, NULL);
     assert_non_null (back);
     assert_memory_equal (&back->x, &x, sizeof x);
     kc_shapes_point_free (&back);
@@ -126,11 +128,13 @@ static void an_object_that_breaks_its_schema_is_refused (void **state)
     (void)state;
     kc_shapes_strict_t *s = s_new ();
     kc_set (&s->s, NULL);
-    s_refused (s, "/s: expected a string of at most 4 characters, found nothing (NULL)");
+    s_refused (s,
+               "/s: expected a string of at most 4 characters, found nothing (NULL)");
     kc_set (&s->s, "12345");
     s_refused (s, "/s: expected a string of at most 4 characters, found \"12345\"");
     kc_set (&s->s, "\xc3");
-    s_refused (s, "/s: expected valid UTF-8 (kc_utf8_clean makes it), found other bytes");
+    s_refused (s,
+               "/s: expected valid UTF-8 (kc_utf8_clean makes it), found other bytes");
     kc_set (&s->s, "s");
     s->e = KC_SHAPES_STRICT_E_UNSET;
     s_refused (s, "/e: expected one of one, found UNSET (0)");
@@ -140,9 +144,11 @@ static void an_object_that_breaks_its_schema_is_refused (void **state)
     s->u.u.square->side = 0;
     s_refused (s, "/u/side: expected an integer of at least 1, found 0");
     kc_shapes_square_free (&s->u.u.square);
-    s_refused (s, "/u: expected a kind of shapes.thing and its object, found kind 2 without an object");
+    s_refused (s, "/u: expected a kind of shapes.thing and its object, found kind 2 "
+                  "without an object");
     s->u.kind = KC_SHAPES_THING_UNSET;
-    s_refused (s, "/u: expected a kind of shapes.thing and its object, found kind 0 without an object");
+    s_refused (s, "/u: expected a kind of shapes.thing and its object, found kind 0 "
+                  "without an object");
     s->u.kind = KC_SHAPES_THING_SQUARE;
     s->u.u.square = kc_shapes_square_new ();
     s->u.u.square->side = 1;
@@ -155,7 +161,9 @@ static void an_object_that_breaks_its_schema_is_refused (void **state)
     s->n_a = 2;
     assert_int_equal (kc_type_check (&kc_shapes_strict_type, s, NULL), 0);
     kc_shapes_strict_free (&s);
-    s_refused (NULL, "the document: expected an object of type shapes.strict, found nothing (NULL)");
+    s_refused (
+        NULL,
+        "the document: expected an object of type shapes.strict, found nothing (NULL)");
 }
 
 static void a_discriminator_writes_itself (void **state)
@@ -200,10 +208,14 @@ static void control_characters_and_quotes_are_escaped (void **state)
 static void the_hash_knows_the_content_only (void **state)
 {
     (void)state;
-    static const char s_a[] = "{ \"y\": 2.5, \"x\": 1.0 }", s_b[] = "{\"x\":1}", s_c[] = "{\"x\":2}";
-    kc_shapes_point_t *a = kc_shapes_point_decode (s_a, sizeof s_a - 1, KC_STRICT, NULL);
-    kc_shapes_point_t *b = kc_shapes_point_decode (s_b, sizeof s_b - 1, KC_STRICT, NULL);
-    kc_shapes_point_t *c = kc_shapes_point_decode (s_c, sizeof s_c - 1, KC_STRICT, NULL);
+    static const char s_a[] = "{ \"y\": 2.5, \"x\": 1.0 }", s_b[] = "{\"x\":1}",
+                      s_c[] = "{\"x\":2}";
+    kc_shapes_point_t *a =
+        kc_shapes_point_decode (s_a, sizeof s_a - 1, KC_STRICT, NULL);
+    kc_shapes_point_t *b =
+        kc_shapes_point_decode (s_b, sizeof s_b - 1, KC_STRICT, NULL);
+    kc_shapes_point_t *c =
+        kc_shapes_point_decode (s_c, sizeof s_c - 1, KC_STRICT, NULL);
     char x[KC_SHA_HEX], y[KC_SHA_HEX], z[KC_SHA_HEX];
     assert_int_equal (kc_type_hash (&kc_shapes_point_type, a, x), 0);
     assert_int_equal (kc_type_hash (&kc_shapes_point_type, b, y), 0);

@@ -1,7 +1,8 @@
-/* test_kc_golden.c - documents kept as files: tests/cases/msg/docs/<type>/{ok,bad}/<name>.json
+/* test_kc_golden.c - documents kept as files:
+ * tests/cases/msg/docs/<type>/{ok,bad}/<name>.json
  *
- * An ok document is accepted in strict mode and its canonical text reads back to itself.  A bad one is
- * refused with exactly the lines of <name>.txt beside it.
+ * An ok document is accepted in strict mode and its canonical text reads back to
+ * itself.  A bad one is refused with exactly the lines of <name>.txt beside it.
  */
 #include <setjmp.h>
 #include <stdarg.h>

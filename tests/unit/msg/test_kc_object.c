@@ -34,8 +34,11 @@ static void a_pushed_element_gets_its_defaults_by_init (void **state)
 static void a_copy_shares_nothing_and_can_grow (void **state)
 {
     (void)state;
-    static const char s_text[] = "{\"format\":1,\"name\":\"n\",\"count\":1,\"texts\":[\"a\",\"b\",\"c\"],\"points\":[{\"x\":1,\"tag\":\"t\"}],"
-                                 "\"thing\":{\"shape\":\"circle\",\"r\":1,\"at\":{\"x\":5}},\"inner\":{\"deep\":{}}}";
+    static const char s_text[] =
+        "{\"format\":1,\"name\":\"n\",\"count\":1,\"texts\":[\"a\",\"b\",\"c\"],"
+        "\"points\":[{\"x\":1,\"tag\":\"t\"}],"
+        "\"thing\":{\"shape\":\"circle\",\"r\":1,\"at\":{\"x\":5}},\"inner\":{\"deep\":"
+        "{}}}";
     kc_shapes_t *a = kc_shapes_decode (s_text, sizeof s_text - 1, KC_STRICT, NULL);
     kc_shapes_t *b = kc_shapes_dup (a);
     assert_true (kc_type_equal (&kc_shapes_type, a, b));
@@ -58,7 +61,8 @@ static void a_copy_shares_nothing_and_can_grow (void **state)
 static void a_decoded_array_can_grow (void **state)
 {
     (void)state;
-    static const char s_text[] = "{\"format\":1,\"name\":\"n\",\"count\":1,\"numbers\":[1,2,3]}";
+    static const char s_text[] =
+        "{\"format\":1,\"name\":\"n\",\"count\":1,\"numbers\":[1,2,3]}";
     kc_shapes_t *s = kc_shapes_decode (s_text, sizeof s_text - 1, KC_STRICT, NULL);
     for (int i = 0; i < 7; i++)
         *(double *)kc_push (&s->numbers, &s->n_numbers, sizeof *s->numbers) = i;
@@ -113,13 +117,16 @@ static void properties_carry_what_the_schema_says_about_them (void **state)
     assert_string_equal (f->unit, "share");
     assert_string_equal (f->source, "counter");
     assert_string_equal (f->note, "a note");
-    assert_true ((f->flags & KC_FIELD_LO) && (f->flags & KC_FIELD_HI) && f->lo > 0.2 && f->lo < 0.3 && f->hi > 0.9);
+    assert_true ((f->flags & KC_FIELD_LO) && (f->flags & KC_FIELD_HI) && f->lo > 0.2
+                 && f->lo < 0.3 && f->hi > 0.9);
     assert_true (kc_type_field (&kc_shapes_type, "secret")->flags & KC_FIELD_SECRET);
     assert_int_equal (kc_type_field (&kc_shapes_type, "expr")->kind, KC_TEXT_EXPR);
     assert_null (kc_type_field (&kc_shapes_type, "none"));
-    assert_string_equal (kc_shapes_type.fields[0].name, "format"); // the order of the schema
+    assert_string_equal (kc_shapes_type.fields[0].name,
+                         "format"); // the order of the schema
     assert_string_equal (kc_shapes_point_type.text, "a place");
-    assert_string_equal (kc_type_field (&kc_other_type, "state")->text, "\"quoted\", 50 % \\ and ?\?/ \xc3\xa9");
+    assert_string_equal (kc_type_field (&kc_other_type, "state")->text,
+                         "\"quoted\", 50 % \\ and ?\?/ \xc3\xa9");
 }
 
 static void evidence_has_columns_with_units_and_ranges (void **state)
@@ -128,7 +135,8 @@ static void evidence_has_columns_with_units_and_ranges (void **state)
     size_t columns = 0;
     for (size_t i = 0; i < kc_evidence_step_type.n_fields; i++) {
         const kc_field_t *f = &kc_evidence_step_type.fields[i];
-        if (f->base == KC_BASE_NUMBER && !(f->flags & KC_FIELD_ARRAY) && (f->flags & KC_FIELD_LO)) {
+        if (f->base == KC_BASE_NUMBER && !(f->flags & KC_FIELD_ARRAY)
+            && (f->flags & KC_FIELD_LO)) {
             columns++;
             assert_non_null (f->unit);
             assert_true (f->flags & KC_FIELD_HI && f->hi > f->lo);
@@ -140,18 +148,24 @@ static void evidence_has_columns_with_units_and_ranges (void **state)
 static void one_property_of_any_object_can_be_read (void **state)
 {
     (void)state;
-    static const char s_text[] = "{\"format\":1,\"name\":\"n\",\"count\":-2,\"ratio\":0.5,\"flag\":true,\"state\":\"on\"}";
+    static const char s_text[] = "{\"format\":1,\"name\":\"n\",\"count\":-2,\"ratio\":"
+                                 "0.5,\"flag\":true,\"state\":\"on\"}";
     kc_shapes_t *s = kc_shapes_decode (s_text, sizeof s_text - 1, KC_STRICT, NULL);
     double x = 9;
     int64_t n = 9;
-    assert_true (kc_field_number (kc_type_field (&kc_shapes_type, "count"), s, &x) && x < -1.9);
-    assert_true (kc_field_number (kc_type_field (&kc_shapes_type, "ratio"), s, &x) && x > 0.4);
-    assert_true (kc_field_integer (kc_type_field (&kc_shapes_type, "flag"), s, &n) && n == 1);
+    assert_true (kc_field_number (kc_type_field (&kc_shapes_type, "count"), s, &x)
+                 && x < -1.9);
+    assert_true (kc_field_number (kc_type_field (&kc_shapes_type, "ratio"), s, &x)
+                 && x > 0.4);
+    assert_true (kc_field_integer (kc_type_field (&kc_shapes_type, "flag"), s, &n)
+                 && n == 1);
     assert_false (kc_field_integer (kc_type_field (&kc_shapes_type, "ratio"), s, &n));
     assert_false (kc_field_number (kc_type_field (&kc_shapes_type, "any"), s, &x));
     assert_false (kc_field_number (kc_type_field (&kc_shapes_type, "numbers"), s, &x));
-    assert_string_equal (kc_field_string (kc_type_field (&kc_shapes_type, "state"), s), "on");
-    assert_string_equal (kc_field_string (kc_type_field (&kc_shapes_type, "name"), s), "n");
+    assert_string_equal (kc_field_string (kc_type_field (&kc_shapes_type, "state"), s),
+                         "on");
+    assert_string_equal (kc_field_string (kc_type_field (&kc_shapes_type, "name"), s),
+                         "n");
     assert_null (kc_field_string (kc_type_field (&kc_shapes_type, "id"), s));
     assert_null (kc_field_string (kc_type_field (&kc_shapes_type, "count"), s));
     assert_false (kc_field_present (kc_type_field (&kc_shapes_type, "thing"), s));
@@ -164,15 +178,23 @@ static void the_schema_of_a_type_stands_alone (void **state)
     (void)state;
     char *text = kc_type_schema (&kc_shapes_thing_type);
     assert_string_equal (
-        text,
-        "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"oneOf\":[{\"$ref\":\"#/$defs/shapes.circle\"},"
-        "{\"$ref\":\"#/$defs/shapes.square\"}],\"$defs\":{\"shapes.circle\":{\"type\":\"object\",\"additionalProperties\":false,"
-        "\"required\":[\"shape\",\"r\"],\"properties\":{\"shape\":{\"const\":\"circle\"},\"r\":{\"type\":\"number\",\"minimum\":0},"
-        "\"at\":{\"$ref\":\"#/$defs/shapes.point\"}}},\"shapes.square\":{\"type\":\"object\",\"additionalProperties\":false,"
-        "\"required\":[\"shape\",\"side\"],\"properties\":{\"shape\":{\"const\":\"a square\"},\"side\":{\"type\":\"integer\","
-        "\"minimum\":1}}},\"shapes.point\":{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"x\"],\"properties\":{"
-        "\"x\":{\"type\":\"number\"},\"y\":{\"type\":\"number\",\"default\":2.5},\"tag\":{\"type\":\"string\",\"maxLength\":4,"
-        "\"default\":\"p\"}},\"description\":\"a place\"}}}");
+        text, "{\"$schema\":\"https://json-schema.org/draft/2020-12/"
+              "schema\",\"oneOf\":[{\"$ref\":\"#/$defs/shapes.circle\"},"
+              "{\"$ref\":\"#/$defs/"
+              "shapes.square\"}],\"$defs\":{\"shapes.circle\":{\"type\":\"object\","
+              "\"additionalProperties\":false,"
+              "\"required\":[\"shape\",\"r\"],\"properties\":{\"shape\":{\"const\":"
+              "\"circle\"},\"r\":{\"type\":\"number\",\"minimum\":0},"
+              "\"at\":{\"$ref\":\"#/$defs/"
+              "shapes.point\"}}},\"shapes.square\":{\"type\":\"object\","
+              "\"additionalProperties\":false,"
+              "\"required\":[\"shape\",\"side\"],\"properties\":{\"shape\":{\"const\":"
+              "\"a square\"},\"side\":{\"type\":\"integer\","
+              "\"minimum\":1}}},\"shapes.point\":{\"type\":\"object\","
+              "\"additionalProperties\":false,\"required\":[\"x\"],\"properties\":{"
+              "\"x\":{\"type\":\"number\"},\"y\":{\"type\":\"number\",\"default\":2.5},"
+              "\"tag\":{\"type\":\"string\",\"maxLength\":4,"
+              "\"default\":\"p\"}},\"description\":\"a place\"}}}");
     free (text);
 }
 

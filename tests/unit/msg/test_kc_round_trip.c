@@ -31,7 +31,8 @@ static void s_round (const kc_type_t *type, uint64_t *state)
     void *back = kc_type_decode (type, text, size, KC_STRICT, &errs);
     if (!back) {
         char *why = kc_errs_text (&errs);
-        fail_msg ("%s, seed %llu: %s in %s", type->name, (unsigned long long)seed, why, text);
+        fail_msg ("%s, seed %llu: %s in %s", type->name, (unsigned long long)seed, why,
+                  text);
     }
     void *copy = kc_type_dup (type, back);
     kc_type_free (type, back);
@@ -53,14 +54,17 @@ static void every_type_of_every_schema_survives_the_round_trip (void **unused)
     (void)unused;
     uint64_t state = 20;
     for (size_t i = 0; i < kc_type_count (); i++)
-        for (int round = 0; kc_type_at (i)->base != KC_BASE_ENUM && round < ROUNDS; round++)
+        for (int round = 0; kc_type_at (i)->base != KC_BASE_ENUM && round < ROUNDS;
+             round++)
             s_round (kc_type_at (i), &state);
 }
 
 static void every_shape_survives_the_round_trip (void **unused)
 {
     (void)unused;
-    static const kc_type_t *const s_types[] = {&kc_shapes_type, &kc_shapes_thing_type, &kc_shapes_strict_type, &kc_shapes_empty_type};
+    static const kc_type_t *const s_types[] = {&kc_shapes_type, &kc_shapes_thing_type,
+                                               &kc_shapes_strict_type,
+                                               &kc_shapes_empty_type};
     uint64_t state = 21;
     for (size_t i = 0; i < KC_COUNT (s_types); i++)
         for (int round = 0; round < SHAPE_ROUNDS; round++)

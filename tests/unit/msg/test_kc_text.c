@@ -17,10 +17,30 @@
 static void only_shortest_forms_of_real_characters_are_valid (void **state)
 {
     (void)state;
-    static const char *const s_good[] = {"", "a", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
-                                         "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"};
-    static const char *const s_bad[] = {"\x80", "\xc0\x80", "\xc1\xbf", "\xc2", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe2\x82",
-                                        "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "a\xfe", "\xc3("};
+    static const char *const s_good[] = {"",
+                                         "a",
+                                         "\x7f",
+                                         "\xc2\x80",
+                                         "\xdf\xbf",
+                                         "\xe0\xa0\x80",
+                                         "\xed\x9f\xbf",
+                                         "\xee\x80\x80",
+                                         "\xef\xbf\xbf",
+                                         "\xf0\x90\x80\x80",
+                                         "\xf4\x8f\xbf\xbf"};
+    static const char *const s_bad[] = {"\x80",
+                                        "\xc0\x80",
+                                        "\xc1\xbf",
+                                        "\xc2",
+                                        "\xe0\x9f\xbf",
+                                        "\xed\xa0\x80",
+                                        "\xe2\x82",
+                                        "\xf0\x8f\xbf\xbf",
+                                        "\xf4\x90\x80\x80",
+                                        "\xf5\x80\x80\x80",
+                                        "\xff",
+                                        "a\xfe",
+                                        "\xc3("};
     for (size_t i = 0; i < KC_COUNT (s_good); i++)
         assert_true (kc_utf8_valid (s_good[i], strlen (s_good[i])));
     for (size_t i = 0; i < KC_COUNT (s_bad); i++) {
@@ -43,7 +63,9 @@ static void s_clean (const char *text, size_t size, size_t max, const char *expe
 static void logs_become_plain_text (void **state)
 {
     (void)state;
-    s_clean ("a\0b", 3, 0, "a\xef\xbf\xbd" "b");
+    s_clean ("a\0b", 3, 0,
+             "a\xef\xbf\xbd"
+             "b");
     s_clean ("x\r\ny\rz\n\ttab\x07\x7f\xc2\x9b", 15, 0, "x\ny\nz\n\ttab");
     s_clean ("\033[1;31merror:\033[0m no", 20, 0, "error: no");
     s_clean ("\033]0;title\007after", 15, 0, "after");
@@ -58,7 +80,8 @@ static void logs_become_plain_text (void **state)
 static void a_long_text_keeps_its_ends (void **state)
 {
     (void)state;
-    s_clean ("0123456789012345678901234567890123456789", 40, 22, "0123456789 [...] 56789");
+    s_clean ("0123456789012345678901234567890123456789", 40, 22,
+             "0123456789 [...] 56789");
     s_clean ("0123456789", 10, 10, "0123456789");
     s_clean ("0123456789", 10, 4, "0123");
     s_clean ("\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac", 9, 2, "\xe2\x82\xac\xe2\x82\xac");
@@ -79,7 +102,8 @@ static void a_long_place_keeps_its_end (void **state)
     char key[KC_ERRS_POINTER * 2];
     memset (key, 'k', sizeof key - 1);
     key[sizeof key - 1] = 0;
-    kc_path_t root = {0}, one = {.up = &root, .key = key}, two = {.up = &one, .index = 12};
+    kc_path_t root = {0}, one = {.up = &root, .key = key},
+              two = {.up = &one, .index = 12};
     char out[KC_ERRS_POINTER];
     kc_path_text (&two, out, sizeof out);
     assert_int_equal (strlen (out), sizeof out - 1);
@@ -93,10 +117,12 @@ static void others_can_add_errors (void **state)
 {
     (void)state;
     kc_errs_t errs = {0};
-    kc_errs_add (&errs, KC_EINVALID, "/blocks/0/grid/0", "an operand at character 4", "\")\"");
+    kc_errs_add (&errs, KC_EINVALID, "/blocks/0/grid/0", "an operand at character 4",
+                 "\")\"");
     kc_errs_add (NULL, KC_EINVALID, "", "", "");
     char *text = kc_errs_text (&errs);
-    assert_string_equal (text, "/blocks/0/grid/0: expected an operand at character 4, found \")\"");
+    assert_string_equal (
+        text, "/blocks/0/grid/0: expected an operand at character 4, found \")\"");
     free (text);
     assert_int_equal (errs.code, KC_EINVALID);
 }

@@ -103,6 +103,10 @@ void *gen_push (gen_t *g, void *v_p, size_t *n, size_t size);
 // An upper-case C identifier part from any text.
 const char *gen_upper (gen_t *g, const char *text);
 
+bool gen_is_identifier (const char *s); // letters, digits and _, not empty
+
+// Read the root and the definitions of one loaded file into types.
+void gen_read_file (gen_t *g, file_t *file);
 void gen_write_all (gen_t *g);
 
 #endif // KC_SCHEMAGEN_H

@@ -11,7 +11,7 @@
 
 #include "common/util/kc_fs.h"
 
-enum { MAX_INPUT = 1 << 20 };
+enum { INPUT_BYTES = 1 << 20 };
 
 static size_t s_folder (const char *path)
 {
@@ -25,7 +25,7 @@ static size_t s_folder (const char *path)
         kc_err_t err;
         size_t size;
         char *file = kc_fs_join (path, e->d_name);
-        char *data = kc_fs_read (file, MAX_INPUT, &size, &err);
+        char *data = kc_fs_read (file, INPUT_BYTES, &size, &err);
         if (data) {
             LLVMFuzzerTestOneInput ((const uint8_t *)data, size);
             done++;

@@ -12,7 +12,7 @@ for case in "$folder"/*; do
     else
         set -- "$case"
     fi
-    expected=$(sed -n 's/.*"$comment": "refused: \(.*\)".*/\1/p' "$1" | sed 's/\\"/"/g')
+    expected=$(sed -n 's/.*comment": "refused: \(.*\)".*/\1/p' "$1" | sed 's/\\"/"/g')
     count=$((count + 1))
     if "$generator" "$out" gen kc_case "$@" >"$out/log" 2>&1; then
         echo "$case: accepted"

@@ -22,6 +22,7 @@ enum {
     PROGRESS_STEPS = 1000,    // virtual machine steps between two looks
     PROGRESS_MAX = 200,       // looks before a statement is stopped
     TEXT_SHOWN = 64,
+    PROBE_TURNS = 16, // rows for each value of the longest enum
 };
 
 // Facts of the run that clauses may name beside the fields of the step.
@@ -172,7 +173,7 @@ static void s_limit (kc_clauses_t *self, int sql_bytes)
     static const int limits[][2] = {
         {SQLITE_LIMIT_EXPR_DEPTH, DEPTH_MAX},  {SQLITE_LIMIT_COMPOUND_SELECT, 1},
         {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 64}, {SQLITE_LIMIT_ATTACHED, 0},
-        {SQLITE_LIMIT_VARIABLE_NUMBER, 0},     {SQLITE_LIMIT_TRIGGER_DEPTH, 0},
+        {SQLITE_LIMIT_VARIABLE_NUMBER, COLUMNS_MAX}, {SQLITE_LIMIT_TRIGGER_DEPTH, 0},
         {SQLITE_LIMIT_WORKER_THREADS, 0},      {SQLITE_LIMIT_LENGTH, 1000000},
     };
     for (size_t i = 0; i < KC_COUNT (limits); i++)
@@ -230,7 +231,8 @@ static void s_bind_cell (sqlite3_stmt *stmt, int at, const s_cell_t *cell, bool 
         sqlite3_bind_double (stmt, at, cell->number);
 }
 
-// Rows of table 'probe': one of NULLs, then low and high values with every enum value in turn.
+// Rows of table 'probe': one of NULLs, then low and high values - all low, all high, or mixed, so that
+// fields that are compared with each other also differ - with every enum value in turn.
 static int s_fill_probes (kc_clauses_t *self, sqlite3_stmt *insert)
 {
     size_t turns = 2;
@@ -238,10 +240,12 @@ static int s_fill_probes (kc_clauses_t *self, sqlite3_stmt *insert)
         if (self->columns[i].n_values > turns)
             turns = self->columns[i].n_values;
     int rc = SQLITE_DONE;
-    for (size_t row = 0; row <= 2 * turns && rc == SQLITE_DONE; row++) {
+    for (size_t row = 0; row <= PROBE_TURNS * turns && rc == SQLITE_DONE; row++) {
         for (size_t i = 0; i < self->n_columns; i++) {
             const s_column_t *c = &self->columns[i];
-            s_cell_t cell = {.present = row > 0, .number = row % 2 ? c->lo : c->hi};
+            unsigned mixed = (unsigned)((i + 1) * 2654435761u * row) >> 16;
+            bool high = row % 4 == 1 ? false : row % 4 == 2 ? true : mixed & 1;
+            s_cell_t cell = {.present = row > 0, .number = high ? c->hi : c->lo};
             if (c->is_text && row > 0)
                 cell.text = c->values[(row - 1) / 2 % c->n_values];
             s_bind_cell (insert, (int)i + 1, &cell, c->is_text);

@@ -246,7 +246,7 @@ static void fast_math_needs_a_policy_that_allows_it (void **state)
 static void methods_are_limited_to_what_is_available_and_left (void **state)
 {
     kc_help_t *h = *state;
-    kc_memory_method_match_t *in = s_request ("\"stall_memory\":0.6,\"dram_share\":0.3,\"waves\":4,\"registers\":40,\"floor_share\":0.3,\"launches\":1", "fp32");
+    kc_memory_method_match_t *in = s_request ("\"stall_memory\":0.6,\"dram_share\":0.3,\"waves\":4,\"registers\":40,\"floor_share\":0.3,\"launches\":1,\"structure\":\"row_reduce\",\"bank_conflict_share\":0.05", "fp32");
     static const struct {
         const char *id;
         int64_t left;

@@ -25,14 +25,14 @@ static int s_check_chip (const kc_cupti_api_t *api, const kc_cupti_chip_t *chip)
         names[i] = kc_cupti_metrics[i].name;
     if (kc_cupti_host_open (&host, api, chip->name, NULL, &err) < 0
         || kc_cupti_host_select (&host, names, kc_cupti_n_metrics, accepted, &err) < 0) {
-        printf ("not ok %s: %s\n", chip->name, err.text);
+        printf ("FAIL %s: %s\n", chip->name, err.text);
         wrong++;
     }
     for (size_t i = 0; wrong == 0 && i < kc_cupti_n_metrics; i++) {
         bool expected = !(kc_cupti_metrics[i].lacking & chip->bit);
         if (expected == accepted[i])
             continue;
-        printf ("not ok %s: %s is %s, and the table says otherwise\n", chip->name, names[i],
+        printf ("FAIL %s: %s is %s, and the table says otherwise\n", chip->name, names[i],
                 accepted[i] ? "accepted" : "refused");
         wrong++;
     }
@@ -40,12 +40,12 @@ static int s_check_chip (const kc_cupti_api_t *api, const kc_cupti_chip_t *chip)
     size_t size = 0, passes = 0;
     unsigned char *image = kc_cupti_host_config (&host, &size, &passes, &err);
     if (!image) {
-        printf ("not ok %s: %s\n", chip->name, err.text);
+        printf ("FAIL %s: %s\n", chip->name, err.text);
         wrong++;
     }
     else {
         bool few = passes <= chip->max_passes;
-        printf ("%s %s: %zu of %zu counters, %zu passes, at most %zu expected\n", few ? "ok" : "not ok",
+        printf ("%s %s: %zu of %zu counters, %zu passes, at most %zu expected\n", few ? "ok" : "FAIL",
                 chip->name, host.n_names, kc_cupti_n_metrics, passes, chip->max_passes);
         wrong += !few;
     }

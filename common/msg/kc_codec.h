@@ -234,7 +234,8 @@ bool kc_utf8_valid (const char *text, size_t size); // and no zero byte
 // \r\n becomes \n.  With 'max' > 0 the copy has at most 'max' characters: the middle is
 // replaced by " [...] ".  Caller frees; never NULL.
 char *kc_utf8_clean (const char *text, size_t size, size_t max);
-// Any JSON text indented for people; NULL when it is not JSON.  Caller frees.
+// Any JSON text indented for people (reals to 15 digits); NULL when it is not JSON.
+// Caller frees.
 char *kc_json_pretty (const char *json, size_t size);
 
 #endif // KC_CODEC_H

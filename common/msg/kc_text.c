@@ -137,7 +137,9 @@ char *kc_json_pretty (const char *json, size_t size)
     if (size > KC_JSON_MAX)
         return NULL;
     json_t *v = json_loadb (json, size, JSON_DECODE_ANY, NULL);
-    char *dumped = v ? json_dumps (v, JSON_INDENT (2) | JSON_ENCODE_ANY) : NULL;
+    char *dumped =
+        v ? json_dumps (v, JSON_INDENT (2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION (15))
+          : NULL;
     json_decref (v);
     char *text = kc_strdup (dumped); // one allocator for callers
     free (dumped);

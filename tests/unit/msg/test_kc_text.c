@@ -90,8 +90,8 @@ static void a_long_text_keeps_its_ends (void **state)
 static void json_is_indented_for_people (void **state)
 {
     (void)state;
-    char *text = kc_json_pretty ("{\"a\":[1]}", 9);
-    assert_string_equal (text, "{\n  \"a\": [\n    1\n  ]\n}");
+    char *text = kc_json_pretty ("{\"a\":[0.1]}", 11);
+    assert_string_equal (text, "{\n  \"a\": [\n    0.1\n  ]\n}");
     free (text);
     assert_null (kc_json_pretty ("{", 1));
 }

@@ -59,7 +59,7 @@ kc_runner_case_t *kc_cases (const kc_card_t *card, const char *secret, const kc_
     static const kc_runner_values_t values[3] = {KC_RUNNER_VALUES_TASK, KC_RUNNER_VALUES_SCALED, KC_RUNNER_VALUES_STRUCTURED};
     const int seeds = options->confirm ? KC_CASES_SEEDS_CONFIRM : KC_CASES_SEEDS;
     const int checks = (int)card->n_checks;
-    const int shapes = options->full_is_costly ? checks : checks + 1;
+    const int shapes = options->full_is_costly || options->no_full ? checks : checks + 1;
     list_t l = {.secret = secret};
     l.launches = options->launches  ? options->launches
                  : options->confirm ? (size_t)KC_CASES_LAUNCHES_CONFIRM
@@ -67,7 +67,7 @@ kc_runner_case_t *kc_cases (const kc_card_t *card, const char *secret, const kc_
     if (l.launches > KC_CASES_MAX)
         l.launches = KC_CASES_MAX;
     const size_t all = l.launches;
-    const size_t full = options->confirm ? 2 : 1;
+    const size_t full = options->no_full ? 0 : options->confirm ? 2 : 1;
     if (options->full_is_costly && all > full)
         l.launches = all - full;
     for (int k = 0; k < seeds; k++)

@@ -29,6 +29,7 @@ typedef struct kc_cases_options {
     bool confirm;       // more seeds, more launches
     bool full_is_costly; // virtual GPU: the task's shape last, once, with cheap content and a bound on its cost
     int64_t full_instructions; // that bound, per run
+    bool no_full;       // leave the task's shape out: a timed run will be compared
     size_t launches;    // 0 = the default
 } kc_cases_options_t;
 

@@ -172,29 +172,38 @@ static double s_structured (const kc_content_t *self, int64_t i)
     return late ? self->lo + unit * (self->hi - self->lo) : self->rest * (0.5 + 0.5 * unit);
 }
 
+void kc_content_drawn (const kc_card_fill_t *fill, kc_program_dtype_t dtype, uint64_t key, int64_t elements, void *out)
+{
+    kc_fill_t f = kc_content_fill (fill, dtype, key, elements);
+    const bool drawn = fill->kind != KC_CARD_FILL_KIND_PERMUTATION && fill->kind != KC_CARD_FILL_KIND_CONSTANT;
+    if (!drawn || elements <= KC_CONTENT_TABLE) {
+        kc_fill_host (&f, out);
+        return;
+    }
+    const size_t size = kc_element_size (dtype);
+    f.elements = KC_CONTENT_TABLE;
+    char *table = kc_calloc (KC_CONTENT_TABLE, size);
+    kc_fill_host (&f, table);
+    char *at = out;
+    for (int64_t i = 0; i < elements; i++, at += size) {
+        const char *from = table + kc_mix (key + (uint64_t)i * KC_GOLDEN) % KC_CONTENT_TABLE * size;
+        memcpy (at, from, size);
+    }
+    free (table);
+}
+
 void kc_content_write (const kc_content_t *self, kc_program_dtype_t dtype, void *out)
 {
-    kc_fill_t f = kc_content_fill (&self->fill, dtype, self->key, self->elements);
+    const kc_fill_t f = kc_content_fill (&self->fill, dtype, self->key, self->elements);
+    if (self->kind == KC_CONTENT_DRAWN) {
+        kc_content_drawn (&self->fill, dtype, self->key, self->elements, out);
+        return;
+    }
     if (self->kind == KC_CONTENT_FILL) {
         kc_fill_host (&f, out);
         return;
     }
     const size_t size = kc_element_size (dtype);
-    if (self->kind == KC_CONTENT_DRAWN && self->elements > KC_CONTENT_TABLE) {
-        f.elements = KC_CONTENT_TABLE;
-        char *table = kc_calloc (KC_CONTENT_TABLE, size);
-        kc_fill_host (&f, table);
-        for (int64_t i = 0; i < self->elements; i++) {
-            const size_t at = kc_mix (self->key + (uint64_t)i * KC_GOLDEN) % KC_CONTENT_TABLE;
-            memcpy ((char *)out + (size_t)i * size, table + at * size, size);
-        }
-        free (table);
-        return;
-    }
-    if (self->kind == KC_CONTENT_DRAWN) {
-        kc_fill_host (&f, out);
-        return;
-    }
     for (int64_t i = 0; i < self->elements; i++) {
         const uint64_t bits = kc_encode (f.type, s_structured (self, i));
         memcpy ((char *)out + (size_t)i * size, &bits, size);

@@ -43,6 +43,9 @@ kc_content_t kc_content (const kc_card_tensor_t *tensor, const int64_t *sizes, i
                          int variant, uint64_t seed);
 // Compute all elements on the host into 'out' (elements of 'dtype').
 void kc_content_write (const kc_content_t *self, kc_program_dtype_t dtype, void *out);
+// 'elements' values drawn from a table of KC_CONTENT_TABLE values of the fill (all from the fill when there are
+// fewer): what 'table' content is, and what the virtual GPU is timed on.
+void kc_content_drawn (const kc_card_fill_t *fill, kc_program_dtype_t dtype, uint64_t key, int64_t elements, void *out);
 // The same numbers for both sides: fill and type as kc_philox.h takes them.
 kc_fill_t kc_content_fill (const kc_card_fill_t *fill, kc_program_dtype_t dtype, uint64_t key, int64_t elements);
 // 'elements' values of 'from' as doubles.

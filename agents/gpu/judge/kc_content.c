@@ -153,7 +153,8 @@ kc_content_t kc_content (const kc_card_tensor_t *tensor, const int64_t *sizes, i
         self.lo = lo;
         self.hi = hi;
         // small but not zero: a term skipped for being zero must not be right by chance
-        self.rest = around_zero ? 0.02 * hi : lo + 0.02 * (hi - lo);
+        self.base = around_zero ? 0 : lo;
+        self.rest = 0.02 * (hi - self.base);
     }
     return self;
 }
@@ -161,15 +162,16 @@ kc_content_t kc_content (const kc_card_tensor_t *tensor, const int64_t *sizes, i
 static double s_structured (const kc_content_t *self, int64_t i)
 {
     const double unit = (double)(kc_mix (self->key ^ kc_mix ((uint64_t)i)) >> 11) * 0x1p-53;
+    const double small = self->base + self->rest * (0.5 + 0.5 * unit);
     if (self->kind == KC_CONTENT_RAMP) {
         const double along = self->elements > 1 ? (double)i / (double)(self->elements - 1) : 0.5;
         return self->lo + along * (self->hi - self->lo);
     }
     if (self->kind == KC_CONTENT_SPIKES)
-        return kc_mix (self->key + (uint64_t)i * KC_GOLDEN) % SPIKE_RARE == 0 ? self->hi : self->rest * (0.5 + 0.5 * unit);
+        return kc_mix (self->key + (uint64_t)i * KC_GOLDEN) % SPIKE_RARE == 0 ? self->hi : small;
     const int64_t in_row = i % self->inner;
     const bool late = in_row >= self->inner - (self->inner + 15) / 16 || i >= self->elements - (self->elements + 15) / 16;
-    return late ? self->lo + unit * (self->hi - self->lo) : self->rest * (0.5 + 0.5 * unit);
+    return late ? self->lo + unit * (self->hi - self->lo) : small;
 }
 
 void kc_content_drawn (const kc_card_fill_t *fill, kc_program_dtype_t dtype, uint64_t key, int64_t elements, void *out)

@@ -34,7 +34,8 @@ typedef struct kc_content {
     kc_content_kind_t kind;
     kc_card_fill_t fill; // FILL and DRAWN
     uint64_t key;
-    double lo, hi, rest; // RAMP: from lo to hi; SPIKES: hi among rest; SUFFIX: hi-sized after rest-sized
+    double lo, hi;    // RAMP: from lo to hi; SPIKES: hi among small values; SUFFIX: lo to hi after small ones
+    double base, rest; // small values: between base + rest / 2 and base + rest
     int64_t elements, inner; // inner: length of the last axis
 } kc_content_t;
 

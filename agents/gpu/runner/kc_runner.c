@@ -115,6 +115,15 @@ static const char *s_fix (kc_verdict_status_t status)
     return NULL;
 }
 
+static void s_clean (char **text, size_t max)
+{
+    if (!*text)
+        return;
+    char *clean = kc_utf8_clean (*text, strlen (*text), max);
+    free (*text);
+    *text = clean;
+}
+
 static int s_send_finding (runner_t *r, const kc_dev_finding_t *finding, const kc_plan_t *plan, int contestant, int shape,
                            int case_number)
 {
@@ -124,6 +133,11 @@ static int s_send_finding (runner_t *r, const kc_dev_finding_t *finding, const k
         f->has_step = false;
     if (f && !f->fix)
         kc_set (&f->fix, s_fix (finding->status));
+    if (f) { // devices cut their texts anywhere; what is sent keeps the schema
+        s_clean (&f->text, 1000);
+        s_clean (&f->kernel, 250);
+        s_clean (&f->buffer, 60);
+    }
     s_send_findings (r, v, contestant, shape, case_number);
     kc_verdict_free (&v);
     return -1;

@@ -56,7 +56,7 @@ const kc_cupti_metric_t kc_cupti_metrics[] = {
     {"sm__inst_executed_pipe_lsu" ACTIVE, "lsu_share", TIME, ALL},
     {"sm__pipe_fp64_cycles_active" ACTIVE, "fp64_share", TIME, ALL},
     {"sm__pipe_tensor_cycles_active" ACTIVE, "tensor_share", TIME, ALL},
-    // latency: warp-cycles by state; the shares of all states sum to 1
+    // latency: warp-cycles by state; with those that serve no field the shares sum to 1, which is checked
     {"sm__warps_active" ACTIVE, "occupancy", TIME, ALL},
     {"smsp__warps_active.sum", "stall_memory stall_shared stall_sync stall_math", SUM, ALL},
     {"smsp__warps_eligible.sum", "eligible_warps", SUM, ALL},
@@ -73,12 +73,12 @@ const kc_cupti_metric_t kc_cupti_metrics[] = {
     {STALL ("math_pipe_throttle"), "stall_math", SUM, ALL},
     {STALL ("wait"), "stall_wait", SUM, ALL},
     {STALL ("not_selected"), "stall_not_selected", SUM, ALL},
-    {STALL ("selected"), "stall_selected", SUM, ALL},
+    {STALL ("selected"), "", SUM, ALL},
     {STALL ("no_instruction"), "stall_fetch", SUM, ALL},
     {STALL ("branch_resolving"), "stall_fetch", SUM, ALL},
     {STALL ("imc_miss"), "stall_fetch", SUM, KC_CHIP_GB100},
-    {STALL ("dispatch_stall"), "stall_other", SUM, ALL},
-    {STALL ("misc"), "stall_other", SUM, ALL},
+    {STALL ("dispatch_stall"), "", SUM, ALL},
+    {STALL ("misc"), "", SUM, ALL},
 };
 const size_t kc_cupti_n_metrics = sizeof kc_cupti_metrics / sizeof kc_cupti_metrics[0];
 

@@ -24,7 +24,7 @@ enum { // chips that lack a counter
 
 typedef struct kc_cupti_metric {
     const char *name;   // with roll-up: "dram__bytes_read.sum"
-    const char *fields; // evidence fields, separated by spaces
+    const char *fields; // evidence fields, separated by spaces; "" = only completes a sum
     kc_cupti_join_t join;
     unsigned lacking; // KC_CHIP_...
 } kc_cupti_metric_t;

@@ -28,8 +28,10 @@ typedef struct node {
     op_t op;
 } node_t;
 
+enum { MAX_NODES = 64 };
+
 typedef struct graph {
-    node_t **nodes;
+    node_t *nodes[MAX_NODES];
     size_t n;
 } graph_t;
 
@@ -99,6 +101,38 @@ static kc_cu_result_t s_enter (void)
         return kc_fake.fail_with;
     }
     return KC_CUDA_SUCCESS;
+}
+
+// A block that the driver owns: a lost context keeps it until the end of the process, here until the reset.
+static void *s_own (size_t size)
+{
+    void *p = kc_calloc (1, size);
+    *(void **)kc_push (&kc_fake.owned, &kc_fake.n_owned, sizeof (void *)) = p;
+    return p;
+}
+
+static void s_disown (const void *p)
+{
+    for (size_t i = 0; i < kc_fake.n_owned; i++) {
+        if (kc_fake.owned[i] != p)
+            continue;
+        free (kc_fake.owned[i]);
+        kc_fake.owned[i] = kc_fake.owned[--kc_fake.n_owned];
+        return;
+    }
+    kc_die (__FILE__, __LINE__, "a handle was freed twice");
+}
+
+static void *s_handle (int *count)
+{
+    (*count)++;
+    return s_own (16);
+}
+
+static void s_free_handle (int *count, const void *h)
+{
+    (*count)--;
+    s_disown (h);
 }
 
 #define ENTER()                                                                        \
@@ -321,18 +355,6 @@ static kc_cu_result_t f_DeviceGetPCIBusId (char *out, int size, kc_cu_device_t d
 
 // ---- contexts, streams, events ----
 
-// A handle that is a live heap block, so that double frees and leaks show.
-static void *s_handle (int *count)
-{
-    (*count)++;
-    return kc_calloc (1, 16);
-}
-
-static void s_free_handle (int *count, void *h)
-{
-    (*count)--;
-    free (h);
-}
 
 static kc_cu_result_t f_CtxCreate (kc_cu_context_t *c, unsigned flags, kc_cu_device_t d)
 {
@@ -765,7 +787,7 @@ static kc_cu_result_t f_GraphCreate (kc_cu_graph_t *out, unsigned flags)
     kc_fake.graphs++;
     kc_fake.nodes = kc_fake.edges = 0;
     kc_fake.edge_log[0] = 0;
-    *out = (kc_cu_graph_t)kc_calloc (1, sizeof (graph_t));
+    *out = s_own (sizeof (graph_t));
     return KC_CUDA_SUCCESS;
 }
 
@@ -774,9 +796,8 @@ static kc_cu_result_t f_GraphDestroy (kc_cu_graph_t g)
     ENTER ();
     graph_t *graph = (graph_t *)(void *)g;
     for (size_t i = 0; i < graph->n; i++)
-        free (graph->nodes[i]);
-    free (graph->nodes);
-    free (graph);
+        s_disown (graph->nodes[i]);
+    s_disown (graph);
     kc_fake.graphs--;
     return KC_CUDA_SUCCESS;
 }
@@ -784,7 +805,7 @@ static kc_cu_result_t f_GraphDestroy (kc_cu_graph_t g)
 static void s_add_node (kc_cu_node_t *out, kc_cu_graph_t g, const kc_cu_node_t *after, size_t n, const op_t *op)
 {
     graph_t *graph = (graph_t *)(void *)g;
-    node_t *node = kc_calloc (1, sizeof *node);
+    node_t *node = s_own (sizeof *node);
     node->op = *op;
     for (size_t i = 0; i < n; i++) {
         size_t from = 0;
@@ -794,7 +815,8 @@ static void s_add_node (kc_cu_node_t *out, kc_cu_graph_t g, const kc_cu_node_t *
         snprintf (kc_fake.edge_log + used, sizeof kc_fake.edge_log - used, "%zu<-%zu ", graph->n, from);
         kc_fake.edges++;
     }
-    *(node_t **)kc_push (&graph->nodes, &graph->n, sizeof (node_t *)) = node;
+    kc_assert (graph->n < MAX_NODES);
+    graph->nodes[graph->n++] = node;
     kc_fake.nodes++;
     *out = (kc_cu_node_t)(void *)node;
 }
@@ -853,8 +875,7 @@ static kc_cu_result_t f_GraphInstantiateWithParams (kc_cu_exec_t *out, kc_cu_gra
 {
     (void)p;
     ENTER ();
-    kc_fake.execs++;
-    graph_t **exec = kc_calloc (1, sizeof *exec);
+    graph_t **exec = s_handle (&kc_fake.execs);
     *exec = (graph_t *)(void *)g;
     *out = (kc_cu_exec_t)(void *)exec;
     return KC_CUDA_SUCCESS;
@@ -917,6 +938,9 @@ void kc_fake_reset (void)
 {
     for (size_t i = 0; i < kc_fake.n_allocs; i++)
         free (kc_fake.allocs[i].p);
+    for (size_t i = 0; i < kc_fake.n_owned; i++)
+        free (kc_fake.owned[i]);
+    free (kc_fake.owned);
     free (kc_fake.allocs);
     free (kc_fake.queue);
     memset (&kc_fake, 0, sizeof kc_fake);

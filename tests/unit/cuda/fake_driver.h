@@ -62,7 +62,8 @@ typedef struct kc_fake { // the state of the one fake driver
     // internal
     void *queue;
     size_t n_queue, at_queue;
-    void *mapped;
+    void **owned;
+    size_t n_owned;
 } kc_fake_t;
 
 extern kc_fake_t kc_fake; // tests reset and read it

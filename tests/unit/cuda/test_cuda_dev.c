@@ -771,6 +771,39 @@ static void every_single_failing_call_is_reported_and_survived (void **state)
     s_torture (KC_CUDA_ERROR_ILLEGAL_ADDRESS, false, true);
 }
 
+static void a_profile_without_counters_has_times_facts_and_a_reason (void **state)
+{
+    (void)state;
+    world_t w;
+    kc_err_t err = {0};
+    kc_cuda_api_t *real = kc_cuda_api_load (&err);
+    if (real) { // CUPTI would look for the fake's context in the real driver
+        kc_cuda_api_destroy (&real);
+        skip ();
+    }
+    s_ready_chain (&w);
+    w.plan->steps[4].source_step = 0; // two launches of one step
+    const kc_dev_contestant_t who = {.code = w.code, .plan = w.plan, .arena = w.arena};
+    kc_dev_profile_t p;
+    assert_int_equal (w.dev->ops->profile (w.dev, &who, &s_limits, &p, &w.finding), 0);
+    assert_true (p.counters_missing);
+    assert_true (p.missing_reason[0] != 0);
+    assert_true (p.total_us > 9.9 && p.total_us < 10.1);
+    assert_int_equal (p.n_steps, 4);
+    assert_int_equal (p.steps[0].step, 0);
+    double launches = 0, registers = 0, blocks = 0;
+    for (size_t i = 0; i < p.steps[0].n; i++) {
+        const kc_dev_counter_t *c = &p.steps[0].counters[i];
+        launches = strcmp (c->name, "kc.launches") ? launches : c->value;
+        registers = strcmp (c->name, "kc.registers") ? registers : c->value;
+        blocks = strcmp (c->name, "kc.resident_blocks") ? blocks : c->value;
+    }
+    assert_true (launches == 2 && registers == 12 && blocks == 2);
+    kc_dev_profile_free (&p);
+    s_close (&w);
+    assert_int_equal (kc_fake_leaks (), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown (f, s_setup, s_teardown)
 
 int main (void)
@@ -801,6 +834,7 @@ int main (void)
         TEST (a_kernel_that_does_not_end_is_a_timeout_and_the_end_of_the_context),
         TEST (an_audit_names_the_step_that_faulted),
         TEST (every_single_failing_call_is_reported_and_survived),
+        TEST (a_profile_without_counters_has_times_facts_and_a_reason),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -125,7 +125,7 @@ void kc_session_destroy (kc_core_t *self, kc_session_t *session)
 // End a session: its works go back to their queues, its own requests become orphans.
 static void s_end (kc_core_t *self, kc_session_t *session, bool lost, const char *why, int64_t now)
 {
-    uint32_t peer = session->peer;
+    kc_core_effect (self, KC_DO_CLOSE, session->peer); // first, so that effects tell the order of things
     int64_t before = kc_session_credit (session);
     session->closed = true; // no credit: what goes back must not come here again
     kc_session_credit_changed (session, before);
@@ -136,7 +136,6 @@ static void s_end (kc_core_t *self, kc_session_t *session, bool lost, const char
     while ((work = TAILQ_FIRST (&session->works)))
         kc_work_return (self, work, lost, why, now);
     kc_session_destroy (self, session);
-    kc_core_effect (self, KC_DO_CLOSE, peer);
     if (lost)
         self->count.sessions_lost++;
 }

@@ -149,7 +149,7 @@ static void s_wait (bare_t *b)
     (void)zmq_poll (&item, 1, 200);
 }
 
-static int s_serve_bare (way_t way, const char *endpoint)
+static _Noreturn void s_serve_bare (way_t way, const char *endpoint)
 {
     bare_t b = {0};
     s_open (&b, way, endpoint, "memory", "\"memory.step.append\"");
@@ -343,7 +343,11 @@ int main (int argc, char **argv)
         return s_relay (argv[2], argv[3]);
     way_t way = argc > 2 ? s_way (argv[2]) : (way_t)0;
     if (way && argc == 4 && strcmp (argv[1], "serve") == 0)
-        return way == NODE ? s_serve_node (argv[3]) : s_serve_bare (way, argv[3]);
+        {
+        if (way == NODE)
+            return s_serve_node (argv[3]);
+        s_serve_bare (way, argv[3]);
+    }
     if (!way || argc != 7 || strcmp (argv[1], "drive") != 0)
         return s_usage ();
     load_t l = {.until_ns = (int64_t)(strtod (argv[4], NULL) * 1e9), .window = (int)strtol (argv[5], NULL, 10),

@@ -615,13 +615,41 @@ void kc_program_text_destroy (kc_program_text_t **self_p)
     *self_p = NULL;
 }
 
+// "constant N ...", "buffer N ...", "view N ...": the line where N is declared, 0 = none of these.
+static int s_declared (const kc_program_text_t *self, const char *text)
+{
+    const kc_program_t *p = self->program;
+    char name[80];
+    size_t skip = !strncmp (text, "constant ", 9) ? 9 : !strncmp (text, "buffer ", 7) ? 7 : !strncmp (text, "view ", 5) ? 5 : 0;
+    size_t n = skip ? strspn (text + skip, "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") : 0;
+    if (!n || n >= sizeof name)
+        return 0;
+    memcpy (name, text + skip, n);
+    name[n] = 0;
+    for (size_t i = 0; skip == 9 && i < p->n_constants && i < self->n_constant_lines; i++)
+        if (!strcmp (p->constants[i].name, name))
+            return self->constant_lines[i];
+    for (size_t i = 0; skip == 7 && i < p->n_buffers && i < self->n_buffer_lines; i++)
+        if (!strcmp (p->buffers[i].name, name))
+            return self->buffer_lines[i];
+    for (size_t i = 0; skip == 5 && i < p->n_views && i < self->n_view_lines; i++)
+        if (!strcmp (p->views[i].name, name))
+            return self->view_lines[i];
+    return 0;
+}
+
 void kc_program_text_locate (const kc_program_text_t *self, kc_verdict_t *findings)
 {
     for (size_t i = 0; findings && i < findings->n_findings; i++) {
         kc_verdict_finding_t *f = &findings->findings[i];
-        if (f->has_line || !f->has_step || (size_t)f->step >= self->n_step_lines)
+        int line = 0;
+        if (f->has_line)
             continue;
-        f->has_line = true;
-        f->line = self->step_lines[f->step];
+        if (f->has_step && (size_t)f->step < self->n_step_lines)
+            line = self->step_lines[f->step];
+        else if (f->text)
+            line = s_declared (self, f->text);
+        f->has_line = line > 0;
+        f->line = line;
     }
 }

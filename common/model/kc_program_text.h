@@ -116,7 +116,7 @@ void kc_program_text_destroy (kc_program_text_t **self_p);
 // program cannot be written as text (its source contains //@ lines itself).
 char *kc_program_text_write (const kc_program_t *program, const kc_task_text_t *task, kc_err_t *err);
 
-// Give findings that know a step the line of the file where that step stands.
+// Give findings that know a step, or begin with a declared name, the line of the file where it stands.
 void kc_program_text_locate (const kc_program_text_t *self, kc_verdict_t *findings);
 
 // The precision class that follows from the outputs' types when the author says nothing.

@@ -31,7 +31,7 @@ static size_t s_when (const char *text, const char **when_p)
         const char *end = *p == '(' || *p == '[' ? kc_text_close (p) : NULL;
         if (end)
             p = end;
-        else if (!strncmp (p, "when ", 5) && p > text && isspace ((unsigned char)p[-1])) {
+        else if (!strncmp (p, "when ", 5) && (p == text || isspace ((unsigned char)p[-1]))) {
             *when_p = p + 5;
             return (size_t)(p - text);
         }

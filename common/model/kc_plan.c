@@ -362,7 +362,11 @@ kc_plan_t *kc_plan_build (const kc_card_t *card, const kc_program_t *program, co
                       || (program->launch != KC_PROGRAM_LAUNCH_STREAM && plan->n_steps > S_GRAPH_STEPS);
         if (plan->dataflow)
             kc_plan_edges (plan);
-        if (kernels && kc_plan_runnable (plan, findings) < 0)
+        // a dry plan may hold what no device executes yet; without any kernel, it is never dry
+        bool dry = false;
+        for (size_t i = 0; i < plan->n_steps && !kernels && !dry; i++)
+            dry = plan->steps[i].op == KC_PLAN_KERNEL;
+        if (!dry && kc_plan_runnable (plan, findings) < 0)
             b.bad = true;
     }
     kc_env_destroy (&b.env);

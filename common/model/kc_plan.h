@@ -155,7 +155,8 @@ char *kc_plan_constants (const kc_card_t *card, const kc_program_t *program, con
 // Second half.  'kernels' are the facts of the compiled unit (copied).  NULL: 'findings' says why
 // (PLAN_ERROR, UNSUPPORTED); lines are those of the program's source, steps those of kc_program_step.
 // With kernels = NULL the plan is checked as far as the source alone allows: registers, static shared
-// memory and the compiled parameter layout are taken as harmless.  Such a plan is not for a device.
+// memory and the compiled parameter layout are taken as harmless, and library steps and tensor maps are
+// left in (kc_plan_runnable tells).  Such a plan is not for a device.
 kc_plan_t *kc_plan_build (const kc_card_t *card, const kc_program_t *program, const kc_task_setting_t *dims,
                           size_t n_dims, const kc_device_facts_t *facts, const kc_kernel_facts_t *kernels,
                           size_t n_kernels, kc_verdict_t *findings);

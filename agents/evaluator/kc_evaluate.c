@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "agents/evaluator/kc_trial.h"
-#include "agents/evaluator/kc_units.h"
+#include "agents/gpu/bench/kc_units.h"
 #include "agents/gpu/judge/kc_judge.h"
 #include "common/model/kc_promote.h"
 #include "common/util/kc_clock.h"

@@ -11,7 +11,7 @@
 #ifndef KC_EVALUATE_H
 #define KC_EVALUATE_H
 
-#include "agents/evaluator/kc_bench.h"
+#include "agents/gpu/bench/kc_bench.h"
 #include "common/msg/gen/evaluator.h"
 
 typedef struct kc_evaluate kc_evaluate_t;

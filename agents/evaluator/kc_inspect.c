@@ -9,7 +9,7 @@
 #include "agents/evaluator/kc_fetch.h"
 #include "agents/evaluator/kc_trial.h"
 #include "agents/evaluator/kc_trivial.h"
-#include "agents/evaluator/kc_units.h"
+#include "agents/gpu/bench/kc_units.h"
 #include "agents/gpu/judge/kc_content.h"
 #include "agents/gpu/judge/kc_judge.h"
 #include "common/model/kc_card.h"

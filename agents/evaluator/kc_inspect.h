@@ -9,7 +9,7 @@
 #ifndef KC_INSPECT_H
 #define KC_INSPECT_H
 
-#include "agents/evaluator/kc_bench.h"
+#include "agents/gpu/bench/kc_bench.h"
 #include "common/msg/gen/evaluator.h"
 
 typedef struct kc_inspect kc_inspect_t;

@@ -2,7 +2,7 @@
 #ifndef KC_JOB_H
 #define KC_JOB_H
 
-#include "agents/evaluator/kc_bench.h"
+#include "agents/gpu/bench/kc_bench.h"
 
 typedef struct kc_side { // one contestant; borrows everything
     kc_runner_who_t who;

@@ -2,12 +2,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agents/evaluator/kc_evaluate.h"
 #include "agents/evaluator/kc_inspect.h"
+#include "agents/gpu/bench/kc_bench_open.h"
 #include "common/net/kc_daemon.h"
-#include "common/util/kc_buf.h"
 #include "common/util/kc_log.h"
 #include "common/util/kc_mem.h"
 
@@ -15,12 +14,7 @@ static const char *const s_ops[] = {"evaluator.inspect", "evaluator.evaluate", N
 
 static const kc_opt_t s_options[] = {
     KC_OPT_DAEMON,
-    {"backend", 0, KC_OPT_STRING, "KC_BACKEND", "auto", 0, 0, "NAME", "cuda, vgpu (the virtual GPU), or auto: cuda where a GPU is found"},
-    {"gpu", 0, KC_OPT_STRING, "KC_GPU", 0, 0, 0, "NAME", "UUID or index of a real GPU; name of the GPU that the virtual one models"},
-    {"cuda", 0, KC_OPT_STRING, "KC_CUDA", 0, 0, 0, "DIR", "where CUDA libraries are looked for first"},
-    {"front", 0, KC_OPT_STRING, 0, "auto", 0, 0, "NAME", "compiler: nvrtc, clang, or auto"},
-    {"runner", 0, KC_OPT_STRING, 0, 0, 0, 0, "PATH", "program that runs candidates (default: kc-runner beside this one)"},
-    {"lock-dir", 0, KC_OPT_STRING, "KC_LOCK_DIR", 0, 0, 0, "DIR", "directory of the GPUs' locks, the same for all processes of a host (default /tmp/kernelclaw-locks)"},
+    KC_OPT_BENCH,
     {0}};
 
 typedef struct work { // one request
@@ -32,13 +26,7 @@ typedef struct work { // one request
 
 typedef struct daemon {
     kc_bench_t bench;
-    kc_compiler_t *compiler;
-    kc_runner_device_t *device;
-    char *lock_path;
     kc_map_t *works; // by request id
-    // of the probe at start
-    bool probed;
-    kc_err_t probe_err;
 } daemon_t;
 
 static void s_work_free (void *value)
@@ -140,129 +128,13 @@ static void s_on_cancel (void *arg, kc_node_t *node, const char *id)
     kc_node_error (node, id, &err, 0);
 }
 
-// ---- start ----
-
-static void s_on_probe (void *arg, kc_runner_device_t *device, const kc_err_t *err)
-{
-    daemon_t *d = arg;
-    d->probed = true;
-    d->device = device;
-    d->probe_err = *err;
-}
-
-static int s_probe (daemon_t *d, kc_loop_t *loop, const kc_opts_t *o, kc_runner_job_backend_t backend, kc_err_t *err)
-{
-    d->probed = false;
-    if (kc_bench_probe (loop, kc_opts_string (o, "runner"), backend, kc_opts_string (o, "gpu"), kc_opts_string (o, "cuda"), s_on_probe, d, err) < 0)
-        return -1;
-    while (!d->probed) // the loop does not run yet
-        if (kc_loop_turn (loop, -1, err) < 0)
-            return -1;
-    if (d->device)
-        return 0;
-    *err = d->probe_err;
-    return -1;
-}
-
-static int s_open_device (daemon_t *d, kc_loop_t *loop, const kc_opts_t *o, kc_err_t *err)
-{
-    const char *backend = kc_opts_string (o, "backend");
-    if (strcmp (backend, "cuda") == 0)
-        return s_probe (d, loop, o, KC_RUNNER_JOB_BACKEND_CUDA, err);
-    if (strcmp (backend, "vgpu") == 0)
-        return s_probe (d, loop, o, KC_RUNNER_JOB_BACKEND_VGPU, err);
-    if (strcmp (backend, "auto") != 0)
-        return kc_fail (err, KC_EUSAGE, "--backend %s: must be cuda, vgpu or auto", backend);
-    if (s_probe (d, loop, o, KC_RUNNER_JOB_BACKEND_CUDA, err) == 0)
-        return 0;
-    kc_log (KC_INFO, "backend.auto", "taken", "s", "vgpu", "because", "s", err->text, NULL);
-    return s_probe (d, loop, o, KC_RUNNER_JOB_BACKEND_VGPU, err);
-}
-
-static int s_open_compiler (daemon_t *d, kc_daemon_t *daemon, const kc_opts_t *o, kc_err_t *err)
-{
-    const int front = kc_front_parse (kc_opts_string (o, "front"));
-    if (front < 0)
-        return kc_fail (err, KC_EUSAGE, "--front %s: must be nvrtc, clang or auto", kc_opts_string (o, "front"));
-    const kc_compiler_config_t config = {.runner = kc_opts_string (o, "runner"),
-                                         .cache_dir = kc_daemon_dir (daemon, KC_DIR_CACHE),
-                                         .cuda_path = kc_opts_string (o, "cuda"),
-                                         .front = (kc_front_t)front};
-    d->compiler = kc_compiler_new (&config, err);
-    if (!d->compiler)
-        return -1;
-    if (d->device->backend == KC_RUNNER_DEVICE_BACKEND_CUDA && kc_compiler_front (d->compiler) != KC_FRONT_NVRTC)
-        return kc_fail (err, KC_EUNSUPPORTED, "a real GPU needs NVRTC: %s", kc_compiler_note (d->compiler));
-    return 0;
-}
-
-static void s_text_fact (kc_buf_t *b, const char *key, const char *text)
-{
-    if (!text || !text[0])
-        return;
-    kc_buf_printf (b, "%s{\"key\":\"%s\",\"text\":\"", b->size > 1 ? "," : "", key);
-    kc_buf_json (b, text, strnlen (text, 96));
-    kc_buf_puts (b, "\"}");
-}
-
-static void s_number_fact (kc_buf_t *b, const char *key, long long number)
-{
-    kc_buf_printf (b, "%s{\"key\":\"%s\",\"number\":%lld}", b->size > 1 ? "," : "", key, number);
-}
-
-static void s_tell_caps (daemon_t *d, kc_daemon_t *daemon)
-{
-    const kc_runner_device_t *v = d->device;
-    kc_buf_t b = {0};
-    kc_buf_putc (&b, '[');
-    s_text_fact (&b, "backend", v->backend == KC_RUNNER_DEVICE_BACKEND_CUDA ? "cuda" : "vgpu");
-    s_text_fact (&b, "gpu", v->gpu);
-    s_text_fact (&b, "uuid", v->uuid);
-    s_text_fact (&b, "driver", v->driver);
-    s_text_fact (&b, "front", kc_front_name (kc_compiler_front (d->compiler)));
-    s_text_fact (&b, "counters", v->counters ? "permitted" : "not_permitted");
-    s_number_fact (&b, "sm", v->facts->sm);
-    s_number_fact (&b, "sms", v->facts->sms);
-    s_number_fact (&b, "memory", v->memory_bytes);
-    kc_buf_putc (&b, ']');
-    kc_daemon_set_caps (daemon, kc_buf_str (&b));
-    kc_buf_free (&b);
-}
-
-// One lock per real GPU and host, so that profiling never disturbs timing.
-static int s_make_lock (daemon_t *d, const kc_opts_t *o, kc_err_t *err)
-{
-    if (d->device->backend != KC_RUNNER_DEVICE_BACKEND_CUDA)
-        return 0;
-    const char *dir = kc_opts_string (o, "lock-dir");
-    dir = dir ? dir : "/tmp/kernelclaw-locks";
-    if (kc_fs_mkdir (dir, 0777, err) < 0)
-        return -1;
-    char *name = kc_asprintf ("gpu-%s.lock", d->device->uuid && d->device->uuid[0] ? d->device->uuid : "0");
-    d->lock_path = kc_fs_join (dir, name);
-    free (name);
-    d->bench.lock_path = d->lock_path;
-    return 0;
-}
+// ---- start and end ----
 
 static int s_start (kc_daemon_t *daemon, void *arg, kc_err_t *err)
 {
     daemon_t *d = arg;
-    const kc_opts_t *o = kc_daemon_opts (daemon);
-    kc_loop_t *loop = kc_daemon_loop (daemon);
     d->works = kc_map_new (s_work_free);
-    if (s_open_device (d, loop, o, err) < 0 || s_open_compiler (d, daemon, o, err) < 0)
-        return -1;
-    kc_bench_init (&d->bench, loop, d->compiler);
-    d->bench.runner = kc_opts_string (o, "runner");
-    d->bench.gpu = kc_opts_string (o, "gpu");
-    d->bench.cuda_path = kc_opts_string (o, "cuda");
-    kc_bench_device (&d->bench, d->device);
-    if (s_make_lock (d, o, err) < 0)
-        return -1;
-    s_tell_caps (d, daemon);
-    kc_log (KC_INFO, "device", "gpu", "s", d->device->gpu, "compiler", "s", kc_compiler_version (d->compiler), "note", "s", kc_compiler_note (d->compiler), NULL);
-    return 0;
+    return kc_bench_open (&d->bench, daemon, err);
 }
 
 static int s_ready (kc_daemon_t *daemon, void *arg, kc_err_t *err)
@@ -277,13 +149,7 @@ static void s_stop (kc_daemon_t *daemon, void *arg)
     (void)daemon;
     daemon_t *d = arg;
     kc_map_destroy (&d->works);
-    kc_compiler_destroy (&d->compiler);
-    if (d->bench.loop)
-        kc_bench_free (&d->bench);
-    kc_type_free (&kc_runner_device_type, d->device);
-    d->device = NULL;
-    free (d->lock_path);
-    d->lock_path = NULL;
+    kc_bench_close (&d->bench);
 }
 
 int main (int argc, char **argv)

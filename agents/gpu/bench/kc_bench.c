@@ -1,11 +1,12 @@
 // kc_bench.c - see kc_bench.h
 
-#include "agents/evaluator/kc_bench.h"
+#include "agents/gpu/bench/kc_bench.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "agents/gpu/model/kc_gpus.h"
 #include "common/model/kc_program.h"
 #include "common/util/kc_fs.h"
 #include "common/util/kc_log.h"
@@ -88,6 +89,11 @@ kc_card_device_t *kc_bench_card_device (const kc_bench_t *self)
     d->shared_sm = self->facts.shared_sm;
     d->has_bandwidth = from->bandwidth > 0;
     d->bandwidth = from->bandwidth;
+    // A GPU of the table has a measured copy rate; others are taken to reach nine tenths of their specification.
+    kc_gpu_gpu_t *row = kc_gpus_find (from->gpu, NULL);
+    d->copy_bandwidth = row ? row->copy_bandwidth : from->bandwidth * 0.9;
+    d->has_copy_bandwidth = d->copy_bandwidth > 0;
+    kc_gpu_gpu_free (&row);
     return d;
 }
 

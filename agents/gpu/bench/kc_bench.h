@@ -1,4 +1,4 @@
-/* kc_bench.h - the workbench of an evaluator: what its requests share
+/* kc_bench.h - the workbench of an evaluator or profiler: what its requests share
  *
  * One per process, made by main and borrowed by everything else.  It knows the device class (from a probe by
  * a kc-runner; this process never loads CUDA) and owns the small caches whose entries are facts: times that a
@@ -34,6 +34,8 @@ typedef struct kc_bench {
     const char *cuda_path;
     const char *lock_path;    // of the GPU's lock, NULL = none
     const kc_runner_device_t *device;
+    kc_runner_device_t *own_device; // set by kc_bench_open, like the next one
+    char *own_lock_path;
     kc_device_facts_t facts;
     kc_map_t *times;          // estimates: "program hash/card hash" -> double *
     kc_stored_t *stored;      // reference outputs, newest first

@@ -1,6 +1,6 @@
 // kc_units.c - see kc_units.h
 
-#include "agents/evaluator/kc_units.h"
+#include "agents/gpu/bench/kc_units.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef KC_UNITS_H
 #define KC_UNITS_H
 
-#include "agents/evaluator/kc_bench.h"
+#include "agents/gpu/bench/kc_bench.h"
 #include "common/msg/gen/verdict.h"
 
 typedef struct kc_units kc_units_t;

@@ -3,7 +3,7 @@
  * The launches of one step of the source (a loop has many) are joined as the metric table says and reported
  * under the first of them.  Beside CUPTI's counters every step gets facts of ours, named kc.*:
  *   kc.launches, kc.time_us, kc.registers, kc.shared_bytes, kc.stack_bytes, kc.grid_blocks,
- *   kc.block_threads, kc.resident_blocks
+ *   kc.block_threads, kc.resident_blocks, kc.kernel_replay (1: the fallback counted each kernel alone)
  * Where counters are missing the times and facts are still given, with the reason.
  */
 #include "agents/gpu/cuda/cuda_dev.h"
@@ -256,8 +256,10 @@ static void s_report (kc_cuda_dev_t *dev, const kc_cuda_bound_t *bound, const kc
         if (activity->step_us)
             s_put (step, "kc.time_us", us);
         s_facts_of (dev, bound, (int)i, step);
-        if (ranges->values)
+        if (ranges->values) {
+            s_put (step, "kc.kernel_replay", ranges->kernel_replay);
             s_join (plan, (int)i, launches, ranges, step);
+        }
     }
     free (done);
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "agents/gpu/cuda/cupti_api.h"
+#include "common/util/kc_log.h"
 #include "common/util/kc_mem.h"
 
 enum {
@@ -238,7 +239,7 @@ typedef struct session {
     kc_cupti_host_t host;
     CUpti_RangeProfiler_Object *object;
     unsigned char *config, *image;
-    size_t config_size, image_size;
+    size_t config_size, image_size, n_passes; // passes by the host library's schedule
     bool kernel_replay;
     kc_ranges_t *out;
     kc_dev_finding_t *finding;
@@ -270,7 +271,6 @@ static int s_availability (kc_cupti_prof_t *self, kc_err_t *err)
 static int s_select (session_t *s, const char *const *metrics, size_t n)
 {
     bool *accepted = kc_calloc (n + 1, sizeof *accepted);
-    size_t passes = 0;
     int rc = kc_cupti_host_open (&s->host, s->self->api, s->self->chip, s->self->availability, s->err);
     if (rc == 0)
         rc = kc_cupti_host_select (&s->host, metrics, n, accepted, s->err);
@@ -282,7 +282,7 @@ static int s_select (session_t *s, const char *const *metrics, size_t n)
         rc = kc_fail (s->err, KC_EUNSUPPORTED, "chip %s has none of the counters", s->self->chip);
     if (rc < 0)
         return -1;
-    s->config = kc_cupti_host_config (&s->host, &s->config_size, &passes, s->err);
+    s->config = kc_cupti_host_config (&s->host, &s->config_size, &s->n_passes, s->err);
     if (!s->config)
         return -1;
     s->out->n_names = s->host.n_names;
@@ -358,7 +358,7 @@ static int s_pass (session_t *s)
     return kc_cuda_settle (dev, s->bound, -1, s->limits, s->finding);
 }
 
-static int s_configure (session_t *s, size_t pass, size_t nesting)
+static int s_configure (session_t *s)
 {
     CUpti_RangeProfiler_SetConfig_Params p = {
         .structSize = CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE,
@@ -372,8 +372,8 @@ static int s_configure (session_t *s, size_t pass, size_t nesting)
         .maxRangesPerPass = s->out->n_ranges,
         .numNestingLevels = 1,
         .minNestingLevel = 1,
-        .passIndex = pass,
-        .targetNestingLevel = (uint16_t)nesting,
+        .passIndex = 0,
+        .targetNestingLevel = 1,
     };
     return s_call (s, s->self->api->RangeProfilerSetConfig (&p), "configuring the range profiler");
 }
@@ -382,7 +382,9 @@ static int s_configure (session_t *s, size_t pass, size_t nesting)
 static int s_passes (session_t *s)
 {
     const kc_cupti_api_t *api = s->self->api;
-    size_t pass = 0, nesting = 1;
+    // Configured once: the profiler itself keeps count of the passes of a replay in this process.
+    if (s_configure (s) < 0)
+        return -1;
     for (int i = 0; i < KC_PROF_MAX_PASSES; i++) {
         CUpti_RangeProfiler_Start_Params start = {
             .structSize = CUpti_RangeProfiler_Start_Params_STRUCT_SIZE,
@@ -397,17 +399,16 @@ static int s_passes (session_t *s)
             || kc_cuda_ok (s->self->dev, kc_cuda_wait (s->self->dev, 60, &late), s->err,
                            "preparing a pass")
                    < 0
-            || s_configure (s, pass, nesting) < 0
             || s_call (s, api->RangeProfilerStart (&start), "starting the range profiler") < 0)
             return -1;
         int rc = s_pass (s);
+        if (s->self->dev->dead)
+            return -1; // nothing may be called any more
         if (s_call (s, api->RangeProfilerStop (&stop), "stopping the range profiler") < 0 || rc < 0)
             return -1;
-        s->out->passes = i + 1;
+        s->out->passes = s->kernel_replay ? (int)s->n_passes : i + 1;
         if (stop.isAllPassSubmitted)
             return 0;
-        pass = stop.passIndex;
-        nesting = stop.targetNestingLevel;
     }
     return kc_fail (s->err, KC_EFAILED, "the counters were not complete after %d passes",
                     KC_PROF_MAX_PASSES);
@@ -520,6 +521,7 @@ int kc_cupti_ranges (kc_cupti_prof_t *self, kc_cuda_bound_t *bound, const char *
         if (rc < 0 && s.config && err->code != KC_EREFUSED && !self->dev->dead
             && finding->status == KC_VERDICT_STATUS_OK) {
             kc_err_t first = *err;
+            kc_log (KC_WARN, "profile.fallback", "why", "s", first.text, NULL);
             s.kernel_replay = out->kernel_replay = true;
             rc = s_collect (&s);
             if (rc < 0)

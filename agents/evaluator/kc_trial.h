@@ -7,7 +7,7 @@
 #ifndef KC_TRIAL_H
 #define KC_TRIAL_H
 
-#include "agents/evaluator/kc_job.h"
+#include "agents/gpu/bench/kc_job.h"
 #include "agents/gpu/judge/kc_compare.h"
 #include "common/msg/gen/verdict.h"
 

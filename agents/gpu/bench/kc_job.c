@@ -1,6 +1,6 @@
 // kc_job.c - see kc_job.h
 
-#include "agents/evaluator/kc_job.h"
+#include "agents/gpu/bench/kc_job.h"
 
 #include <stdlib.h>
 

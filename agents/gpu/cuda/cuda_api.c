@@ -10,8 +10,8 @@
 #include "common/util/kc_buf.h"
 #include "common/util/kc_mem.h"
 
-// The loader's own search first: it is where a driver package puts the library.  The other folders are
-// where containers and WSL mount it.
+// The loader's own search first: it is where a driver package puts the library.  The
+// other folders are where containers and WSL mount it.
 static const char *const s_places[] = {
     "libcuda.so.1",
     "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
@@ -42,9 +42,10 @@ kc_cuda_api_t *kc_cuda_api_load (kc_err_t *err)
             kc_buf_printf (&tried, "%s%s", i ? ", " : "", s_places[i]);
     }
     if (!self->handle) {
-        kc_fail (err, KC_EUNSUPPORTED,
-                 "no NVIDIA driver: tried %s; install the driver, or use the virtual GPU",
-                 kc_buf_str (&tried));
+        kc_fail (
+            err, KC_EUNSUPPORTED,
+            "no NVIDIA driver: tried %s; install the driver, or use the virtual GPU",
+            kc_buf_str (&tried));
         kc_buf_free (&tried);
         kc_cuda_api_destroy (&self);
         return NULL;
@@ -52,9 +53,10 @@ kc_cuda_api_t *kc_cuda_api_load (kc_err_t *err)
     kc_buf_free (&tried);
     const char *missing = s_fill (self);
     if (missing) {
-        kc_fail (err, KC_EUNSUPPORTED,
-                 "the NVIDIA driver at %s has no %s: it is older than CUDA 11.8; update it",
-                 self->path, missing);
+        kc_fail (
+            err, KC_EUNSUPPORTED,
+            "the NVIDIA driver at %s has no %s: it is older than CUDA 11.8; update it",
+            self->path, missing);
         kc_cuda_api_destroy (&self);
     }
     return self;

@@ -1,12 +1,15 @@
-/* cuda_api.h - the CUDA Driver API as we call it: our own declarations, and a table filled at run time
+/* cuda_api.h - the CUDA Driver API as we call it: our own declarations, and a table
+ * filled at run time
  *
- * One binary serves machines with and without a driver: nothing links libcuda, and no NVIDIA header is
- * needed to build.  What is declared here is the binary interface of the exported, versioned symbols
- * (cuMemAlloc_v2, not cuMemAlloc), which the driver keeps for ever; a test includes the real header where
- * one is installed and compares every constant, size, offset and prototype.
+ * One binary serves machines with and without a driver: nothing links libcuda, and no
+ * NVIDIA header is needed to build.  What is declared here is the binary interface of
+ * the exported, versioned symbols (cuMemAlloc_v2, not cuMemAlloc), which the driver
+ * keeps for ever; a test includes the real header where one is installed and compares
+ * every constant, size, offset and prototype.
  *
- * Handles use the struct tags of the real header, so pointers to them are the same types.  The table is
- * immutable after loading and may be used from any thread; the driver's own rules on contexts apply.
+ * Handles use the struct tags of the real header, so pointers to them are the same
+ * types.  The table is immutable after loading and may be used from any thread; the
+ * driver's own rules on contexts apply.
  */
 #ifndef KC_CUDA_API_H
 #define KC_CUDA_API_H
@@ -31,7 +34,8 @@ typedef struct CUgraphNode_st *kc_cu_node_t;
 typedef struct CUgraphExec_st *kc_cu_exec_t;
 typedef struct CUarray_st *kc_cu_array_t;
 
-// X (name in the real header, value): an enum KC_<name> here, compared with <name> by the test.
+// X (name in the real header, value): an enum KC_<name> here, compared with <name> by
+// the test.
 #define KC_CUDA_CONSTANTS(X)                                                           \
     X (CUDA_SUCCESS, 0)                                                                \
     X (CUDA_ERROR_INVALID_VALUE, 1)                                                    \
@@ -225,8 +229,9 @@ typedef struct kc_cu_memcpy3d {
     size_t WidthInBytes, Height, Depth;
 } kc_cu_memcpy3d_t;
 
-typedef struct kc_cu_tensor_map { // an argument by value; 128-byte alignment since CUDA 13
-    _Alignas (128) uint64_t opaque[16];
+typedef struct kc_cu_tensor_map { // an argument by value; 128-byte alignment since CUDA
+                                  // 13
+    _Alignas(128) uint64_t opaque[16];
 } kc_cu_tensor_map_t;
 
 typedef struct kc_cu_instantiate {
@@ -236,8 +241,9 @@ typedef struct kc_cu_instantiate {
     unsigned result_out;
 } kc_cu_instantiate_t;
 
-/* X (needed, field of the table, exported symbol, parameters): every function returns kc_cu_result_t.
- * needed 0: younger than CUDA 11.8 or not vital; its pointer may be NULL and the caller must look. */
+/* X (needed, field of the table, exported symbol, parameters): every function returns
+ * kc_cu_result_t. needed 0: younger than CUDA 11.8 or not vital; its pointer may be
+ * NULL and the caller must look. */
 #define KC_CUDA_FUNCTIONS(X)                                                           \
     X (1, Init, cuInit, (unsigned))                                                    \
     X (1, DriverGetVersion, cuDriverGetVersion, (int *))                               \
@@ -341,14 +347,15 @@ typedef struct kc_cuda_api {
     char *path;   // where the driver was found
 } kc_cuda_api_t;
 
-/* Open the driver library and fill a table; NULL with 'err' (KC_EUNSUPPORTED) naming every place tried, or
- * the first symbol that is missing.  Does not call the driver.  The library stays mapped after _destroy:
- * it has threads of its own. */
+/* Open the driver library and fill a table; NULL with 'err' (KC_EUNSUPPORTED) naming
+ * every place tried, or the first symbol that is missing.  Does not call the driver.
+ * The library stays mapped after _destroy: it has threads of its own. */
 kc_cuda_api_t *kc_cuda_api_load (kc_err_t *err);
 void kc_cuda_api_destroy (kc_cuda_api_t **self_p);
 
 // "CUDA_ERROR_ILLEGAL_ADDRESS (700)" into 'out'; always zero-terminated.
-void kc_cuda_error_name (const kc_cuda_api_t *self, kc_cu_result_t code, char *out, size_t size);
+void kc_cuda_error_name (const kc_cuda_api_t *self, kc_cu_result_t code, char *out,
+                         size_t size);
 // True when the code means that this context, and so this process, can do no more work.
 bool kc_cuda_error_sticky (kc_cu_result_t code);
 

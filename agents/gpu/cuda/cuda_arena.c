@@ -1,7 +1,9 @@
-/* cuda_arena.c - the buffers of one plan in one allocation, every one between two guards
+/* cuda_arena.c - the buffers of one plan in one allocation, every one between two
+ * guards
  *
- * Every byte of the arena that is not a buffer is guard: the random padding only makes guards longer.  The
- * byte before a buffer is 0xA5, the byte after it 0x5A, right to the next buffer's alignment.
+ * Every byte of the arena that is not a buffer is guard: the random padding only makes
+ * guards longer.  The byte before a buffer is 0xA5, the byte after it 0x5A, right to
+ * the next buffer's alignment.
  */
 #include "agents/gpu/cuda/cuda_dev.h"
 
@@ -31,11 +33,14 @@ static size_t s_up (size_t x, size_t to)
     return (x + to - 1) / to * to;
 }
 
-// Offsets of all buffers in random order; the arena's size, 0 when it would pass MAX_ARENA.
-static size_t s_place (const kc_plan_t *plan, const kc_dev_layout_t *layout, kc_dev_arena_t *arena)
+// Offsets of all buffers in random order; the arena's size, 0 when it would pass
+// MAX_ARENA.
+static size_t s_place (const kc_plan_t *plan, const kc_dev_layout_t *layout,
+                       kc_dev_arena_t *arena)
 {
     uint64_t state = layout->seed;
-    size_t guard = s_up (layout->guard > 0 ? (size_t)layout->guard : GUARD_DEFAULT, ALIGN);
+    size_t guard =
+        s_up (layout->guard > 0 ? (size_t)layout->guard : GUARD_DEFAULT, ALIGN);
     size_t *order = kc_calloc (plan->n_buffers + 1, sizeof *order);
     for (size_t i = 0; i < plan->n_buffers; i++)
         order[i] = i;
@@ -62,18 +67,19 @@ static size_t s_place (const kc_plan_t *plan, const kc_dev_layout_t *layout, kc_
     return at < MAX_ARENA ? s_up (at + ALIGN, ALIGN) : 0;
 }
 
-static int s_fill_guards (kc_cuda_dev_t *self, const kc_dev_arena_t *arena, kc_err_t *err)
+static int s_fill_guards (kc_cuda_dev_t *self, const kc_dev_arena_t *arena,
+                          kc_err_t *err)
 {
     for (size_t i = 0; i < arena->n; i++) {
         const kc_cuda_place_t *p = &arena->places[i];
         if (kc_cuda_ok (self,
-                        self->cu->MemsetD8Async (p->before, GUARD_BYTE_BEFORE, p->before_bytes,
-                                                 self->stream),
+                        self->cu->MemsetD8Async (p->before, GUARD_BYTE_BEFORE,
+                                                 p->before_bytes, self->stream),
                         err, "writing the guard before %s", arena->names[i])
                 < 0
             || kc_cuda_ok (self,
-                           self->cu->MemsetD8Async (p->after, GUARD_BYTE_AFTER, p->after_bytes,
-                                                    self->stream),
+                           self->cu->MemsetD8Async (p->after, GUARD_BYTE_AFTER,
+                                                    p->after_bytes, self->stream),
                            err, "writing the guard after %s", arena->names[i])
                    < 0)
             return -1;
@@ -81,8 +87,8 @@ static int s_fill_guards (kc_cuda_dev_t *self, const kc_dev_arena_t *arena, kc_e
     return 0;
 }
 
-kc_dev_arena_t *kc_cuda_arena (kc_dev_t *dev, const kc_plan_t *plan, const kc_dev_layout_t *layout,
-                               kc_err_t *err)
+kc_dev_arena_t *kc_cuda_arena (kc_dev_t *dev, const kc_plan_t *plan,
+                               const kc_dev_layout_t *layout, kc_err_t *err)
 {
     kc_cuda_dev_t *self = (kc_cuda_dev_t *)dev;
     if (kc_cuda_alive (self, err) < 0)
@@ -102,7 +108,8 @@ kc_dev_arena_t *kc_cuda_arena (kc_dev_t *dev, const kc_plan_t *plan, const kc_de
                          "asking for free memory");
     if (rc == 0 && (arena->bytes == 0 || arena->bytes > free_bytes))
         rc = kc_fail (err, KC_EUNSUPPORTED,
-                      "the plan's buffers need %.1f MiB and %.1f MiB of the GPU's memory are free",
+                      "the plan's buffers need %.1f MiB and %.1f MiB of the GPU's "
+                      "memory are free",
                       (double)arena->bytes / 1048576.0, (double)free_bytes / 1048576.0);
     if (rc == 0)
         rc = kc_cuda_ok (self, self->cu->MemAlloc (&arena->base, arena->bytes), err,
@@ -137,7 +144,8 @@ void kc_cuda_arena_free (kc_dev_t *dev, kc_dev_arena_t *arena)
     free (arena);
 }
 
-int kc_cuda_poison (kc_dev_t *dev, kc_dev_arena_t *arena, int index, unsigned char byte, kc_err_t *err)
+int kc_cuda_poison (kc_dev_t *dev, kc_dev_arena_t *arena, int index, unsigned char byte,
+                    kc_err_t *err)
 {
     kc_cuda_dev_t *self = (kc_cuda_dev_t *)dev;
     const kc_cuda_place_t *p = &arena->places[index];
@@ -145,20 +153,22 @@ int kc_cuda_poison (kc_dev_t *dev, kc_dev_arena_t *arena, int index, unsigned ch
         return -1;
     if (p->bytes == 0)
         return 0;
-    return kc_cuda_ok (self, self->cu->MemsetD8Async (p->address, byte, p->bytes, self->stream), err,
-                       "poisoning %s", arena->names[index]);
+    return kc_cuda_ok (
+        self, self->cu->MemsetD8Async (p->address, byte, p->bytes, self->stream), err,
+        "poisoning %s", arena->names[index]);
 }
 
-int kc_cuda_generate (kc_dev_t *dev, kc_dev_arena_t *arena, int index, const kc_card_fill_t *fill,
-                      uint64_t key, kc_err_t *err)
+int kc_cuda_generate (kc_dev_t *dev, kc_dev_arena_t *arena, int index,
+                      const kc_card_fill_t *fill, uint64_t key, kc_err_t *err)
 {
     enum { BLOCK = 256, PER_THREAD = 8 };
     kc_cuda_dev_t *self = (kc_cuda_dev_t *)dev;
     kc_cuda_place_t *p = &arena->places[index];
     if (kc_cuda_alive (self, err) < 0)
         return -1;
-    const int64_t elements
-        = (int64_t)(p->bytes / (size_t)kc_fill_size (kc_fill_type_of (arena->types[index])));
+    const int64_t elements =
+        (int64_t)(p->bytes
+                  / (size_t)kc_fill_size (kc_fill_type_of (arena->types[index])));
     kc_fill_t f = kc_fill_make (fill, arena->types[index], elements, key);
     if (f.elements == 0)
         return 0;
@@ -176,14 +186,16 @@ static int s_sync (kc_cuda_dev_t *self, const char *what, kc_err_t *err)
 {
     enum { COPY_SECONDS = 60 };
     bool late = false;
-    if (kc_cuda_ok (self, kc_cuda_wait (self, COPY_SECONDS, &late), err, "%s", what) < 0)
+    if (kc_cuda_ok (self, kc_cuda_wait (self, COPY_SECONDS, &late), err, "%s", what)
+        < 0)
         return -1;
-    return late ? kc_fail (err, KC_ETIMEOUT, "%s: the GPU did not answer within %d s", what,
-                           COPY_SECONDS)
+    return late ? kc_fail (err, KC_ETIMEOUT, "%s: the GPU did not answer within %d s",
+                           what, COPY_SECONDS)
                 : 0;
 }
 
-int kc_cuda_write (kc_dev_t *dev, kc_dev_arena_t *arena, int index, const void *data, kc_err_t *err)
+int kc_cuda_write (kc_dev_t *dev, kc_dev_arena_t *arena, int index, const void *data,
+                   kc_err_t *err)
 {
     kc_cuda_dev_t *self = (kc_cuda_dev_t *)dev;
     const kc_cuda_place_t *p = &arena->places[index];
@@ -191,14 +203,16 @@ int kc_cuda_write (kc_dev_t *dev, kc_dev_arena_t *arena, int index, const void *
         return -1;
     if (p->bytes == 0)
         return 0;
-    if (kc_cuda_ok (self, self->cu->MemcpyHtoDAsync (p->address, data, p->bytes, self->stream), err,
-                    "writing %s", arena->names[index])
+    if (kc_cuda_ok (
+            self, self->cu->MemcpyHtoDAsync (p->address, data, p->bytes, self->stream),
+            err, "writing %s", arena->names[index])
         < 0)
         return -1;
     return s_sync (self, arena->names[index], err); // 'data' is the caller's again
 }
 
-int kc_cuda_read (kc_dev_t *dev, kc_dev_arena_t *arena, int index, void *data, kc_err_t *err)
+int kc_cuda_read (kc_dev_t *dev, kc_dev_arena_t *arena, int index, void *data,
+                  kc_err_t *err)
 {
     kc_cuda_dev_t *self = (kc_cuda_dev_t *)dev;
     const kc_cuda_place_t *p = &arena->places[index];
@@ -206,14 +220,16 @@ int kc_cuda_read (kc_dev_t *dev, kc_dev_arena_t *arena, int index, void *data, k
         return -1;
     if (p->bytes == 0)
         return 0;
-    if (kc_cuda_ok (self, self->cu->MemcpyDtoHAsync (data, p->address, p->bytes, self->stream), err,
-                    "reading %s", arena->names[index])
+    if (kc_cuda_ok (
+            self, self->cu->MemcpyDtoHAsync (data, p->address, p->bytes, self->stream),
+            err, "reading %s", arena->names[index])
         < 0)
         return -1;
     return s_sync (self, arena->names[index], err);
 }
 
-int kc_cuda_hash_buffer (kc_dev_t *dev, kc_dev_arena_t *arena, int index, uint64_t *out, kc_err_t *err)
+int kc_cuda_hash_buffer (kc_dev_t *dev, kc_dev_arena_t *arena, int index, uint64_t *out,
+                         kc_err_t *err)
 {
     kc_cuda_dev_t *self = (kc_cuda_dev_t *)dev;
     const kc_cuda_place_t *p = &arena->places[index];
@@ -226,25 +242,27 @@ int kc_cuda_hash_buffer (kc_dev_t *dev, kc_dev_arena_t *arena, int index, uint64
 }
 
 // The finding of one damaged guard: which buffer, on which side, how far away.
-static int s_report (const kc_dev_arena_t *arena, size_t buffer, bool before, uint64_t distance,
-                     kc_dev_finding_t *finding)
+static int s_report (const kc_dev_arena_t *arena, size_t buffer, bool before,
+                     uint64_t distance, kc_dev_finding_t *finding)
 {
     const int64_t element = kc_fill_size (kc_fill_type_of (arena->types[buffer]));
     const int64_t n = (int64_t)arena->places[buffer].bytes / element;
-    const int64_t index
-        = before ? -1 - (int64_t)distance / element : n + (int64_t)distance / element;
+    const int64_t index =
+        before ? -1 - (int64_t)distance / element : n + (int64_t)distance / element;
     kc_cuda_find (finding, KC_VERDICT_STATUS_OUT_OF_BOUNDS,
-                  "%s: something was written %s the buffer, at element %lld of %lld (byte %llu from "
+                  "%s: something was written %s the buffer, at element %lld of %lld "
+                  "(byte %llu from "
                   "its %s)",
-                  arena->names[buffer], before ? "before" : "behind", (long long)index, (long long)n,
-                  (unsigned long long)distance, before ? "start" : "end");
+                  arena->names[buffer], before ? "before" : "behind", (long long)index,
+                  (long long)n, (unsigned long long)distance, before ? "start" : "end");
     strncpy (finding->buffer, arena->names[buffer], sizeof finding->buffer - 1);
     finding->has_index = true;
     finding->index = index;
     return -1;
 }
 
-int kc_cuda_check_guards (kc_dev_t *dev, kc_dev_arena_t *arena, kc_dev_finding_t *finding)
+int kc_cuda_check_guards (kc_dev_t *dev, kc_dev_arena_t *arena,
+                          kc_dev_finding_t *finding)
 {
     kc_cuda_dev_t *self = (kc_cuda_dev_t *)dev;
     kc_err_t err;
@@ -257,12 +275,14 @@ int kc_cuda_check_guards (kc_dev_t *dev, kc_dev_arena_t *arena, kc_dev_finding_t
         const kc_cuda_place_t *p = &arena->places[i];
         segments[2 * i] = (kc_cuda_segment_t){p->before, p->before_bytes,
                                               GUARD_BYTE_BEFORE | KC_GUARD_BEFORE};
-        segments[2 * i + 1] = (kc_cuda_segment_t){p->after, p->after_bytes, GUARD_BYTE_AFTER};
+        segments[2 * i + 1] =
+            (kc_cuda_segment_t){p->after, p->after_bytes, GUARD_BYTE_AFTER};
     }
     int rc = 0;
     for (size_t at = 0; at < n && rc == 0; at += KC_CUDA_TABLE)
-        rc = kc_cuda_guards (self, segments + at, n - at < KC_CUDA_TABLE ? n - at : KC_CUDA_TABLE,
-                             out + at, &err);
+        rc = kc_cuda_guards (self, segments + at,
+                             n - at < KC_CUDA_TABLE ? n - at : KC_CUDA_TABLE, out + at,
+                             &err);
     if (rc < 0)
         kc_cuda_infra (self, finding, &err);
     for (size_t i = 0; i < n && rc == 0; i++)

@@ -1,8 +1,9 @@
 /* cuda_dev.h - inside of the cuda backend: one device, one context, one stream
  *
- * Every driver call goes through kc_cuda_ok or kc_cuda_run_ok, which turn a code into words and note a sticky
- * one: from then on 'dead' is set, no function of this backend calls the driver again, and every operation
- * answers the same error until the process exits.
+ * Every driver call goes through kc_cuda_ok or kc_cuda_run_ok, which turn a code into
+ * words and note a sticky one: from then on 'dead' is set, no function of this backend
+ * calls the driver again, and every operation answers the same error until the process
+ * exits.
  *
  * For the files of this folder and its tests only.
  */
@@ -30,17 +31,19 @@ typedef enum kc_trusted { // kernels of trusted.cu
     KC_TRUSTED_COUNT
 } kc_trusted_t;
 
-// One stretch of device memory for the trusted kernels; the same layout as in trusted.cu.
+// One stretch of device memory for the trusted kernels; the same layout as in
+// trusted.cu.
 typedef struct kc_cuda_segment {
     uint64_t address, bytes, value;
 } kc_cuda_segment_t;
 enum { KC_GUARD_BEFORE = 0x100 }; // in 'value': the guard lies before its buffer
 
 enum {
-    KC_CUDA_TABLE = 4096,        // segments and results of one trusted launch
-    KC_CUDA_FLUSH_MIB = 256,     // written between samples, at least twice the L2
-    KC_CUDA_GATE_MS = 2000,      // the gate opens by itself after this
-    KC_CUDA_GATE_STEPS = 400,    // longer streams of launches would fill the queue behind a closed gate
+    KC_CUDA_TABLE = 4096,    // segments and results of one trusted launch
+    KC_CUDA_FLUSH_MIB = 256, // written between samples, at least twice the L2
+    KC_CUDA_GATE_MS = 2000,  // the gate opens by itself after this
+    KC_CUDA_GATE_STEPS =
+        400, // longer streams of launches would fill the queue behind a closed gate
     KC_CUDA_STACK_LIMIT = 16384, // bytes of local memory that the scrub covers
 };
 
@@ -67,7 +70,7 @@ typedef struct kc_cuda_dev {
     kc_cu_function_t trusted[KC_TRUSTED_COUNT];
     kc_cu_ptr_t flush; // allocated at the first timing
     size_t flush_bytes;
-    kc_cu_ptr_t table; // KC_CUDA_TABLE segments
+    kc_cu_ptr_t table;   // KC_CUDA_TABLE segments
     kc_cu_ptr_t results; // KC_CUDA_TABLE numbers
     kc_cuda_mapped_t *mapped;
     kc_cu_ptr_t mapped_at; // its address on the device
@@ -98,33 +101,35 @@ struct kc_dev_arena {
     kc_program_dtype_t *types;
 };
 
-// A contestant ready to launch: function handles, and the argument pointers of every step.
+// A contestant ready to launch: function handles, and the argument pointers of every
+// step.
 typedef struct kc_cuda_bound {
     const kc_plan_t *plan;
     kc_dev_arena_t *arena;
     kc_cu_function_t *functions; // per kernel of the plan
     void ***params;              // per step
     void **param_store;
-    kc_cu_ptr_t *addresses;      // the pointer arguments, step after step
-    kc_cu_ptr_t *targets;        // per step: destination of copies and fills
+    kc_cu_ptr_t *addresses; // the pointer arguments, step after step
+    kc_cu_ptr_t *targets;   // per step: destination of copies and fills
     kc_cu_graph_t graph;
     kc_cu_exec_t exec;
     kc_cu_node_t *nodes; // per step, while the graph lives
     int max_local;
 } kc_cuda_bound_t;
 
-// Open with a table of the caller's, which must outlive the device: the tests' fake driver.
+// Open with a table of the caller's, which must outlive the device: the tests' fake
+// driver.
 kc_dev_t *kc_cuda_open_with (const kc_cuda_api_t *cu, const kc_dev_config_t *config,
                              kc_err_t *err);
 
 // 0 when r is success; else -1 with err (may be NULL) = "what: NAME (number)".
-int kc_cuda_ok (kc_cuda_dev_t *self, kc_cu_result_t r, kc_err_t *err, const char *format, ...)
-    __attribute__ ((format (printf, 4, 5)));
+int kc_cuda_ok (kc_cuda_dev_t *self, kc_cu_result_t r, kc_err_t *err,
+                const char *format, ...) __attribute__ ((format (printf, 4, 5)));
 // A code that the caller judges itself; only notes a sticky one.  Returns it.
 kc_cu_result_t kc_cuda_soft (kc_cuda_dev_t *self, kc_cu_result_t r);
 // The same for work of a candidate: the code decides the status.  step < 0 = unknown.
-int kc_cuda_run_ok (kc_cuda_dev_t *self, kc_cu_result_t r, const kc_plan_t *plan, int step,
-                    kc_dev_finding_t *finding, const char *what);
+int kc_cuda_run_ok (kc_cuda_dev_t *self, kc_cu_result_t r, const kc_plan_t *plan,
+                    int step, kc_dev_finding_t *finding, const char *what);
 // Fill a finding; return -1.
 int kc_cuda_find (kc_dev_finding_t *finding, kc_verdict_status_t status,
                   const char *format, ...) __attribute__ ((format (printf, 3, 4)));
@@ -134,7 +139,8 @@ int kc_cuda_infra (const kc_cuda_dev_t *self, kc_dev_finding_t *finding,
 // -1 with err when the device is dead.
 int kc_cuda_alive (const kc_cuda_dev_t *self, kc_err_t *err);
 
-// Wait for the stream.  *late_p becomes true when 'seconds' passed first: the device is dead then.
+// Wait for the stream.  *late_p becomes true when 'seconds' passed first: the device is
+// dead then.
 kc_cu_result_t kc_cuda_wait (kc_cuda_dev_t *self, double seconds, bool *late_p);
 
 // Launch a trusted kernel on the stream.
@@ -143,7 +149,8 @@ int kc_cuda_trusted (kc_cuda_dev_t *self, kc_trusted_t kernel, const uint32_t gr
 // Hash 'n' segments (at most KC_CUDA_TABLE) into out[]; waits.
 int kc_cuda_hash (kc_cuda_dev_t *self, const kc_cuda_segment_t *segments, size_t n,
                   uint64_t *out, kc_err_t *err);
-// Compare 'n' guards; out[i] = distance of the first wrong byte from its buffer, UINT64_MAX when whole.
+// Compare 'n' guards; out[i] = distance of the first wrong byte from its buffer,
+// UINT64_MAX when whole.
 int kc_cuda_guards (kc_cuda_dev_t *self, const kc_cuda_segment_t *segments, size_t n,
                     uint64_t *out, kc_err_t *err);
 
@@ -176,7 +183,8 @@ int kc_cuda_bind (kc_cuda_dev_t *self, const kc_dev_contestant_t *who,
                   kc_cuda_bound_t *out, kc_dev_finding_t *finding);
 void kc_cuda_unbind (kc_cuda_dev_t *self, kc_cuda_bound_t *bound);
 // Build and instantiate the graph of a bound plan (once; later calls do nothing).
-int kc_cuda_graph (kc_cuda_dev_t *self, kc_cuda_bound_t *bound, kc_dev_finding_t *finding);
+int kc_cuda_graph (kc_cuda_dev_t *self, kc_cuda_bound_t *bound,
+                   kc_dev_finding_t *finding);
 // Put one step on the stream; nothing waits.
 int kc_cuda_launch_step (kc_cuda_dev_t *self, const kc_cuda_bound_t *bound, int step,
                          kc_dev_finding_t *finding);
@@ -186,6 +194,8 @@ int kc_cuda_launch (kc_cuda_dev_t *self, const kc_cuda_bound_t *bound, bool grap
 // Wait for what was launched, within limits->seconds; TIMEOUT or what the code says.
 int kc_cuda_settle (kc_cuda_dev_t *self, const kc_cuda_bound_t *bound, int step,
                     const kc_dev_limits_t *limits, kc_dev_finding_t *finding);
+
+// cuda_run.c
 int kc_cuda_run (kc_dev_t *dev, const kc_dev_contestant_t *who, bool audit,
                  const kc_dev_limits_t *limits, kc_dev_finding_t *finding);
 

@@ -1,8 +1,8 @@
-/* cuda_plan.c - a plan on the device: binding, launching, one CUDA graph, and the run with its audit
+/* cuda_plan.c - a plan on the device: binding, launching, one CUDA graph
  *
- * A bound plan holds everything a launch needs, so that launching allocates nothing and the time between two
- * launches is the driver's.  The order on the stream is the plan's; a graph keeps the declared order of a
- * dataflow plan ('after') or a chain.
+ * A bound plan holds everything a launch needs, so that launching allocates nothing and
+ * the time between two launches is the driver's.  The order on the stream is the
+ * plan's; a graph keeps the declared order of a dataflow plan ('after') or a chain.
  */
 #include "agents/gpu/cuda/cuda_dev.h"
 
@@ -60,19 +60,21 @@ static void s_config (const kc_cuda_dev_t *self, const kc_plan_step_t *step,
 }
 
 // A launch that cannot work, in words; the text is the finding.
-static int s_refuse (const kc_plan_t *plan, int step, kc_dev_finding_t *finding, const char *text)
+static int s_refuse (const kc_plan_t *plan, int step, kc_dev_finding_t *finding,
+                     const char *text)
 {
     const kc_kernel_facts_t *kernel = &plan->kernels[plan->steps[step].kernel];
-    kc_cuda_find (finding, KC_VERDICT_STATUS_LAUNCH_ERROR, "step %d, kernel %s: %s", step,
-                  kernel->name, text);
+    kc_cuda_find (finding, KC_VERDICT_STATUS_LAUNCH_ERROR, "step %d, kernel %s: %s",
+                  step, kernel->name, text);
     finding->step = step;
     snprintf (finding->kernel, sizeof finding->kernel, "%s", kernel->name);
     return -1;
 }
 
-// Limits of one launch against the device and the compiled kernel (kernel-program 1.10 S6).
-static int s_check_step (kc_cuda_dev_t *self, const kc_plan_t *plan, int index, kc_cu_function_t f,
-                         kc_dev_finding_t *finding)
+// Limits of one launch against the device and the compiled kernel (kernel-program 1.10
+// S6).
+static int s_check_step (kc_cuda_dev_t *self, const kc_plan_t *plan, int index,
+                         kc_cu_function_t f, kc_dev_finding_t *finding)
 {
     const kc_plan_step_t *step = &plan->steps[index];
     const kc_device_facts_t *facts = &self->base.info.facts;
@@ -80,33 +82,39 @@ static int s_check_step (kc_cuda_dev_t *self, const kc_plan_t *plan, int index, 
     char text[256];
     int most = 0, fixed = 0;
     if (kc_cuda_run_ok (self,
-                        self->cu->FuncGetAttribute (&most, KC_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f),
+                        self->cu->FuncGetAttribute (
+                            &most, KC_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f),
                         plan, index, finding, "asking for the kernel's limits")
             < 0
         || kc_cuda_run_ok (self,
-                           self->cu->FuncGetAttribute (&fixed, KC_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f),
-                           plan, index, finding, "asking for the kernel's shared memory")
+                           self->cu->FuncGetAttribute (
+                               &fixed, KC_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f),
+                           plan, index, finding,
+                           "asking for the kernel's shared memory")
                < 0)
         return -1;
     if (threads == 0 || blocks == 0)
         return s_refuse (plan, index, finding, "an empty grid or block");
     if (threads > (uint64_t)most) {
-        snprintf (text, sizeof text,
-                  "%llu threads per block, and the compiled kernel allows %d (registers or "
-                  "__launch_bounds__)",
-                  (unsigned long long)threads, most);
+        snprintf (
+            text, sizeof text,
+            "%llu threads per block, and the compiled kernel allows %d (registers or "
+            "__launch_bounds__)",
+            (unsigned long long)threads, most);
         return s_refuse (plan, index, finding, text);
     }
     for (int i = 0; i < 3; i++) {
         if ((int64_t)step->grid[i] > facts->max_grid[i]) {
-            snprintf (text, sizeof text, "grid dimension %d is %u, and %lld is the limit", i,
+            snprintf (text, sizeof text,
+                      "grid dimension %d is %u, and %lld is the limit", i,
                       step->grid[i], (long long)facts->max_grid[i]);
             return s_refuse (plan, index, finding, text);
         }
     }
     if (step->shared + fixed > facts->shared_block) {
         snprintf (text, sizeof text,
-                  "%lld bytes of dynamic and %d of static shared memory, and a block may have %lld",
+                  "%lld bytes of dynamic and %d of static shared memory, and a block "
+                  "may have %lld",
                   (long long)step->shared, fixed, (long long)facts->shared_block);
         return s_refuse (plan, index, finding, text);
     }
@@ -115,14 +123,16 @@ static int s_check_step (kc_cuda_dev_t *self, const kc_plan_t *plan, int index, 
             return s_refuse (plan, index, finding, "this GPU has no clusters");
         for (int i = 0; i < 3; i++)
             if (step->grid[i] % step->cluster[i])
-                return s_refuse (plan, index, finding, "the grid is no multiple of the cluster");
+                return s_refuse (plan, index, finding,
+                                 "the grid is no multiple of the cluster");
     }
     if (step->cooperative && !self->cooperative)
         return s_refuse (plan, index, finding, "this GPU has no cooperative launches");
     return 0;
 }
 
-// What only the driver can tell: does the cluster fit, do all blocks of a cooperative grid.
+// What only the driver can tell: does the cluster fit, do all blocks of a cooperative
+// grid.
 static int s_check_residency (kc_cuda_dev_t *self, const kc_plan_t *plan, int index,
                               kc_cu_function_t f, kc_dev_finding_t *finding)
 {
@@ -133,41 +143,46 @@ static int s_check_residency (kc_cuda_dev_t *self, const kc_plan_t *plan, int in
     int n = 0;
     if (s_has_cluster (step)) {
         s_config (self, step, attributes, &config);
-        if (kc_cuda_run_ok (self, self->cu->OccupancyMaxActiveClusters (&n, f, &config), plan, index,
-                            finding, "asking whether the cluster fits")
+        if (kc_cuda_run_ok (self, self->cu->OccupancyMaxActiveClusters (&n, f, &config),
+                            plan, index, finding, "asking whether the cluster fits")
             < 0)
             return -1;
         if (n < 1)
-            return s_refuse (plan, index, finding, "no cluster of this size fits on the GPU");
+            return s_refuse (plan, index, finding,
+                             "no cluster of this size fits on the GPU");
     }
     if (step->cooperative) {
-        if (kc_cuda_run_ok (self,
-                            self->cu->OccupancyMaxActiveBlocks (&n, f, (int)s_volume (step->block),
-                                                                (size_t)step->shared),
-                            plan, index, finding, "asking for the occupancy")
+        if (kc_cuda_run_ok (
+                self,
+                self->cu->OccupancyMaxActiveBlocks (&n, f, (int)s_volume (step->block),
+                                                    (size_t)step->shared),
+                plan, index, finding, "asking for the occupancy")
             < 0)
             return -1;
         const uint64_t room = (uint64_t)n * (uint64_t)self->base.info.facts.sms;
         if (s_volume (step->grid) > room) {
-            snprintf (text, sizeof text,
-                      "%llu blocks meet at a grid barrier, and %llu fit on the GPU at once",
-                      (unsigned long long)s_volume (step->grid), (unsigned long long)room);
+            snprintf (
+                text, sizeof text,
+                "%llu blocks meet at a grid barrier, and %llu fit on the GPU at once",
+                (unsigned long long)s_volume (step->grid), (unsigned long long)room);
             return s_refuse (plan, index, finding, text);
         }
     }
     return 0;
 }
 
-static int s_set (kc_cuda_dev_t *self, const kc_plan_t *plan, int step, kc_cu_function_t f,
-                  unsigned attribute, int value, kc_dev_finding_t *finding)
+static int s_set (kc_cuda_dev_t *self, const kc_plan_t *plan, int step,
+                  kc_cu_function_t f, unsigned attribute, int value,
+                  kc_dev_finding_t *finding)
 {
-    return kc_cuda_run_ok (self, self->cu->FuncSetAttribute (f, attribute, value), plan, step, finding,
-                           "setting an attribute of the kernel");
+    return kc_cuda_run_ok (self, self->cu->FuncSetAttribute (f, attribute, value), plan,
+                           step, finding, "setting an attribute of the kernel");
 }
 
-// Dynamic shared memory beyond what needs no asking is the kernel's largest over all its steps.
-static int s_opt_in (kc_cuda_dev_t *self, const kc_plan_t *plan, const kc_cuda_bound_t *bound,
-                     kc_dev_finding_t *finding)
+// Dynamic shared memory beyond what needs no asking is the kernel's largest over all
+// its steps.
+static int s_opt_in (kc_cuda_dev_t *self, const kc_plan_t *plan,
+                     const kc_cuda_bound_t *bound, kc_dev_finding_t *finding)
 {
     int64_t *shared = kc_calloc (plan->n_kernels + 1, sizeof *shared);
     int rc = 0;
@@ -176,27 +191,32 @@ static int s_opt_in (kc_cuda_dev_t *self, const kc_plan_t *plan, const kc_cuda_b
         if (step->kernel < 0)
             continue;
         kc_cu_function_t f = bound->functions[step->kernel];
-        // The driver compares dynamic bytes with this attribute, and static + dynamic with the plain
-        // limit: set it whenever there is any, so that no sum just past 48 KiB is forgotten.
+        // The driver compares dynamic bytes with this attribute, and static + dynamic
+        // with the plain limit: set it whenever there is any, so that no sum just past
+        // 48 KiB is forgotten.
         if (step->shared > shared[step->kernel]) {
             shared[step->kernel] = step->shared;
-            rc = s_set (self, plan, (int)i, f, KC_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            rc = s_set (self, plan, (int)i, f,
+                        KC_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                         (int)step->shared, finding);
         }
         if (rc == 0 && step->carveout >= 0)
-            rc = s_set (self, plan, (int)i, f, KC_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+            rc = s_set (self, plan, (int)i, f,
+                        KC_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
                         step->carveout, finding);
         if (rc == 0 && s_volume (step->cluster) > PORTABLE_CLUSTER)
-            rc = s_set (self, plan, (int)i, f, KC_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
-                        1, finding);
+            rc = s_set (self, plan, (int)i, f,
+                        KC_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1,
+                        finding);
     }
     free (shared);
     return rc;
 }
 
-// Compare what we pass with what the compiled kernel takes: a difference is our defect, said as such.
-static int s_check_params (kc_cuda_dev_t *self, const kc_plan_t *plan, int index, kc_cu_function_t f,
-                           kc_dev_finding_t *finding)
+// Compare what we pass with what the compiled kernel takes: a difference is our defect,
+// said as such.
+static int s_check_params (kc_cuda_dev_t *self, const kc_plan_t *plan, int index,
+                           kc_cu_function_t f, kc_dev_finding_t *finding)
 {
     const kc_plan_step_t *step = &plan->steps[index];
     char text[200];
@@ -204,22 +224,27 @@ static int s_check_params (kc_cuda_dev_t *self, const kc_plan_t *plan, int index
         return 0;
     for (size_t i = 0; i <= step->n_args; i++) {
         size_t offset = 0, size = 0;
-        kc_cu_result_t r = kc_cuda_soft (self, self->cu->FuncGetParamInfo (f, i, &offset, &size));
+        kc_cu_result_t r =
+            kc_cuda_soft (self, self->cu->FuncGetParamInfo (f, i, &offset, &size));
         if (self->dead)
-            return kc_cuda_run_ok (self, r, plan, index, finding, "asking for parameters");
+            return kc_cuda_run_ok (self, r, plan, index, finding,
+                                   "asking for parameters");
         if (i == step->n_args) {
             if (r != KC_CUDA_SUCCESS)
                 return 0;
-            snprintf (text, sizeof text, "%zu arguments given, and the compiled kernel takes more",
+            snprintf (text, sizeof text,
+                      "%zu arguments given, and the compiled kernel takes more",
                       step->n_args);
         }
         else if (r != KC_CUDA_SUCCESS)
-            snprintf (text, sizeof text, "%zu arguments given, and the compiled kernel takes %zu",
+            snprintf (text, sizeof text,
+                      "%zu arguments given, and the compiled kernel takes %zu",
                       step->n_args, i);
         else if (size != step->args[i].size || offset != step->args[i].offset)
-            snprintf (text, sizeof text,
-                      "argument %zu: %zu bytes at offset %zu given, %zu at %zu expected", i,
-                      step->args[i].size, step->args[i].offset, size, offset);
+            snprintf (
+                text, sizeof text,
+                "argument %zu: %zu bytes at offset %zu given, %zu at %zu expected", i,
+                step->args[i].size, step->args[i].offset, size, offset);
         else
             continue;
         s_refuse (plan, index, finding, text);
@@ -244,12 +269,16 @@ static int s_bind_functions (kc_cuda_dev_t *self, const kc_dev_contestant_t *who
         if (kc_cuda_run_ok (self, r, NULL, -1, finding, "looking up a kernel") < 0)
             return -1;
         bound->functions[k] = f;
-        // Eager loading has done this; a driver that was told otherwise would load behind a closed gate.
+        // Eager loading has done this; a driver that was told otherwise would load
+        // behind a closed gate.
         if (self->cu->FuncLoad
-            && kc_cuda_run_ok (self, self->cu->FuncLoad (f), NULL, -1, finding, "loading a kernel") < 0)
+            && kc_cuda_run_ok (self, self->cu->FuncLoad (f), NULL, -1, finding,
+                               "loading a kernel")
+                   < 0)
             return -1;
         if (kc_cuda_run_ok (self,
-                            self->cu->FuncGetAttribute (&local, KC_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f),
+                            self->cu->FuncGetAttribute (
+                                &local, KC_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f),
                             NULL, -1, finding, "asking for local memory")
             < 0)
             return -1;
@@ -259,8 +288,8 @@ static int s_bind_functions (kc_cuda_dev_t *self, const kc_dev_contestant_t *who
 }
 
 // The destination of a copy or fill: a buffer or a constant of the module.
-static int s_bind_target (kc_cuda_dev_t *self, const kc_dev_contestant_t *who, int index,
-                          kc_cu_ptr_t *out, kc_dev_finding_t *finding)
+static int s_bind_target (kc_cuda_dev_t *self, const kc_dev_contestant_t *who,
+                          int index, kc_cu_ptr_t *out, kc_dev_finding_t *finding)
 {
     const kc_plan_step_t *step = &who->plan->steps[index];
     if (!step->symbol) {
@@ -268,8 +297,10 @@ static int s_bind_target (kc_cuda_dev_t *self, const kc_dev_contestant_t *who, i
         return 0;
     }
     size_t size = 0;
-    kc_cu_result_t r = self->cu->ModuleGetGlobal (out, &size, who->code->module, step->symbol);
-    if (r == KC_CUDA_SUCCESS && (uint64_t)step->dst_offset + (uint64_t)step->bytes <= size) {
+    kc_cu_result_t r =
+        self->cu->ModuleGetGlobal (out, &size, who->code->module, step->symbol);
+    if (r == KC_CUDA_SUCCESS
+        && (uint64_t)step->dst_offset + (uint64_t)step->bytes <= size) {
         *out += (uint64_t)step->dst_offset;
         return 0;
     }
@@ -298,20 +329,22 @@ static void s_bind_args (const kc_dev_contestant_t *who, kc_cuda_bound_t *bound)
         bound->params[i] = bound->param_store + at;
         for (size_t a = 0; a < step->n_args; a++, at++) {
             const kc_plan_arg_t *arg = &step->args[a];
-            // The driver reads arguments and never writes them; its prototype is older than const.
+            // The driver reads arguments and never writes them; its prototype is older
+            // than const.
             if (arg->buffer < 0)
-                memcpy (&bound->param_store[at], &(const void *){arg->bytes}, sizeof (void *));
+                memcpy (&bound->param_store[at], &(const void *){arg->bytes},
+                        sizeof (void *));
             else {
-                bound->addresses[at]
-                    = who->arena->places[arg->buffer].address + (uint64_t)arg->byte_offset;
+                bound->addresses[at] = who->arena->places[arg->buffer].address
+                                       + (uint64_t)arg->byte_offset;
                 bound->param_store[at] = &bound->addresses[at];
             }
         }
     }
 }
 
-int kc_cuda_bind (kc_cuda_dev_t *self, const kc_dev_contestant_t *who, kc_cuda_bound_t *bound,
-                  kc_dev_finding_t *finding)
+int kc_cuda_bind (kc_cuda_dev_t *self, const kc_dev_contestant_t *who,
+                  kc_cuda_bound_t *bound, kc_dev_finding_t *finding)
 {
     const kc_plan_t *plan = who->plan;
     const size_t n_args = s_count_args (plan);
@@ -331,25 +364,28 @@ int kc_cuda_bind (kc_cuda_dev_t *self, const kc_dev_contestant_t *who, kc_cuda_b
     for (size_t i = 0; i < plan->n_steps && rc == 0; i++) {
         const kc_plan_step_t *step = &plan->steps[i];
         if (step->op == KC_PLAN_KERNEL)
-            rc = s_check_step (self, plan, (int)i, bound->functions[step->kernel], finding) < 0
-                         || s_check_params (self, plan, (int)i, bound->functions[step->kernel],
-                                            finding)
+            rc = s_check_step (self, plan, (int)i, bound->functions[step->kernel],
+                               finding)
+                             < 0
+                         || s_check_params (self, plan, (int)i,
+                                            bound->functions[step->kernel], finding)
                                 < 0
                      ? -1
                      : 0;
         else if (step->op == KC_PLAN_COPY || step->op == KC_PLAN_FILL)
             rc = s_bind_target (self, who, (int)i, &bound->targets[i], finding);
         else
-            rc = kc_cuda_find (finding, KC_VERDICT_STATUS_UNSUPPORTED,
-                               "step %zu is a library step; only kernel, copy and fill steps run here",
-                               i);
+            rc = kc_cuda_find (
+                finding, KC_VERDICT_STATUS_UNSUPPORTED,
+                "step %zu is a library step; only kernel, copy and fill steps run here",
+                i);
     }
     if (rc == 0)
         rc = s_opt_in (self, plan, bound, finding);
     for (size_t i = 0; i < plan->n_steps && rc == 0; i++)
         if (plan->steps[i].op == KC_PLAN_KERNEL)
-            rc = s_check_residency (self, plan, (int)i, bound->functions[plan->steps[i].kernel],
-                                    finding);
+            rc = s_check_residency (self, plan, (int)i,
+                                    bound->functions[plan->steps[i].kernel], finding);
     if (rc < 0)
         kc_cuda_unbind (self, bound);
     return rc;
@@ -384,20 +420,23 @@ int kc_cuda_launch_step (kc_cuda_dev_t *self, const kc_cuda_bound_t *bound, int 
         kc_cu_launch_attribute_t attributes[MAX_ATTRIBUTES];
         kc_cu_launch_config_t config;
         s_config (self, step, attributes, &config);
-        r = cu->LaunchKernelEx (&config, bound->functions[step->kernel], bound->params[index], NULL);
+        r = cu->LaunchKernelEx (&config, bound->functions[step->kernel],
+                                bound->params[index], NULL);
         break;
     }
     case KC_PLAN_COPY:
         r = cu->MemcpyDtoDAsync (bound->targets[index],
-                                 bound->arena->places[step->src].address + (uint64_t)step->src_offset,
+                                 bound->arena->places[step->src].address
+                                     + (uint64_t)step->src_offset,
                                  (size_t)step->bytes, self->stream);
         break;
     case KC_PLAN_FILL:
         if (step->pattern_size == 4)
-            r = cu->MemsetD32Async (bound->targets[index], step->pattern, (size_t)step->bytes / 4,
-                                    self->stream);
+            r = cu->MemsetD32Async (bound->targets[index], step->pattern,
+                                    (size_t)step->bytes / 4, self->stream);
         else if (step->pattern_size == 2)
-            r = cu->MemsetD16Async (bound->targets[index], (unsigned short)step->pattern,
+            r = cu->MemsetD16Async (bound->targets[index],
+                                    (unsigned short)step->pattern,
                                     (size_t)step->bytes / 2, self->stream);
         else
             r = cu->MemsetD8Async (bound->targets[index], (unsigned char)step->pattern,
@@ -417,8 +456,8 @@ int kc_cuda_launch (kc_cuda_dev_t *self, const kc_cuda_bound_t *bound, bool grap
                     kc_dev_finding_t *finding)
 {
     if (graph)
-        return kc_cuda_run_ok (self, self->cu->GraphLaunch (bound->exec, self->stream), bound->plan,
-                               -1, finding, "launching the graph");
+        return kc_cuda_run_ok (self, self->cu->GraphLaunch (bound->exec, self->stream),
+                               bound->plan, -1, finding, "launching the graph");
     for (size_t i = 0; i < bound->plan->n_steps; i++)
         if (kc_cuda_launch_step (self, bound, (int)i, finding) < 0)
             return -1;
@@ -429,7 +468,8 @@ int kc_cuda_settle (kc_cuda_dev_t *self, const kc_cuda_bound_t *bound, int step,
                     const kc_dev_limits_t *limits, kc_dev_finding_t *finding)
 {
     enum { DEFAULT_SECONDS = 10 };
-    const double seconds = limits && limits->seconds > 0 ? limits->seconds : DEFAULT_SECONDS;
+    const double seconds =
+        limits && limits->seconds > 0 ? limits->seconds : DEFAULT_SECONDS;
     bool late = false;
     kc_cu_result_t r = kc_cuda_wait (self, seconds, &late);
     if (kc_cuda_run_ok (self, r, bound->plan, step, finding, "running") < 0)
@@ -437,7 +477,8 @@ int kc_cuda_settle (kc_cuda_dev_t *self, const kc_cuda_bound_t *bound, int step,
     if (!late)
         return 0;
     kc_cuda_find (finding, KC_VERDICT_STATUS_TIMEOUT,
-                  "the program did not end within %g s: an endless loop, or blocks that wait for blocks "
+                  "the program did not end within %g s: an endless loop, or blocks "
+                  "that wait for blocks "
                   "that do not run",
                   seconds);
     if (bound->plan->n_steps == 1 && step < 0)
@@ -452,8 +493,9 @@ int kc_cuda_settle (kc_cuda_dev_t *self, const kc_cuda_bound_t *bound, int step,
 
 // ---- one graph ----
 
-static kc_cu_result_t s_add_node (kc_cuda_dev_t *self, kc_cuda_bound_t *bound, size_t index,
-                                  const kc_cu_node_t *after, size_t n_after)
+static kc_cu_result_t s_add_node (kc_cuda_dev_t *self, kc_cuda_bound_t *bound,
+                                  size_t index, const kc_cu_node_t *after,
+                                  size_t n_after)
 {
     const kc_plan_step_t *step = &bound->plan->steps[index];
     const kc_cuda_api_t *cu = self->cu;
@@ -470,12 +512,14 @@ static kc_cu_result_t s_add_node (kc_cuda_dev_t *self, kc_cuda_bound_t *bound, s
             .sharedMemBytes = (unsigned)step->shared,
             .kernelParams = bound->params[index],
         };
-        kc_cu_result_t r = cu->GraphAddKernelNode (node, bound->graph, after, n_after, &params);
+        kc_cu_result_t r =
+            cu->GraphAddKernelNode (node, bound->graph, after, n_after, &params);
         kc_cu_launch_attribute_t attributes[MAX_ATTRIBUTES];
         kc_cu_launch_config_t config;
         s_config (self, step, attributes, &config);
         for (unsigned a = 0; a < config.numAttrs && r == KC_CUDA_SUCCESS; a++)
-            r = cu->GraphKernelNodeSetAttribute (*node, attributes[a].id, &attributes[a].value);
+            r = cu->GraphKernelNodeSetAttribute (*node, attributes[a].id,
+                                                 &attributes[a].value);
         return r;
     }
     if (step->op == KC_PLAN_FILL) {
@@ -487,30 +531,35 @@ static kc_cu_result_t s_add_node (kc_cuda_dev_t *self, kc_cuda_bound_t *bound, s
             .width = (size_t)step->bytes / size,
             .height = 1,
         };
-        return cu->GraphAddMemsetNode (node, bound->graph, after, n_after, &params, self->context);
+        return cu->GraphAddMemsetNode (node, bound->graph, after, n_after, &params,
+                                       self->context);
     }
     const kc_cu_memcpy3d_t params = {
         .srcMemoryType = KC_CU_MEMORYTYPE_DEVICE,
-        .srcDevice = bound->arena->places[step->src].address + (uint64_t)step->src_offset,
+        .srcDevice =
+            bound->arena->places[step->src].address + (uint64_t)step->src_offset,
         .dstMemoryType = KC_CU_MEMORYTYPE_DEVICE,
         .dstDevice = bound->targets[index],
         .WidthInBytes = (size_t)step->bytes,
         .Height = 1,
         .Depth = 1,
     };
-    return cu->GraphAddMemcpyNode (node, bound->graph, after, n_after, &params, self->context);
+    return cu->GraphAddMemcpyNode (node, bound->graph, after, n_after, &params,
+                                   self->context);
 }
 
-int kc_cuda_graph (kc_cuda_dev_t *self, kc_cuda_bound_t *bound, kc_dev_finding_t *finding)
+int kc_cuda_graph (kc_cuda_dev_t *self, kc_cuda_bound_t *bound,
+                   kc_dev_finding_t *finding)
 {
     const kc_plan_t *plan = bound->plan;
     const kc_cuda_api_t *cu = self->cu;
     if (bound->exec)
         return 0;
     if (!cu->GraphAddKernelNode || !cu->GraphInstantiateWithParams)
-        return kc_cuda_find (finding, KC_VERDICT_STATUS_UNSUPPORTED,
-                             "CUDA graphs need a driver of CUDA 12 or later (this one: %s)",
-                             self->base.info.driver);
+        return kc_cuda_find (
+            finding, KC_VERDICT_STATUS_UNSUPPORTED,
+            "CUDA graphs need a driver of CUDA 12 or later (this one: %s)",
+            self->base.info.driver);
     if (kc_cuda_run_ok (self, cu->GraphCreate (&bound->graph, 0), NULL, -1, finding,
                         "creating the graph")
         < 0)
@@ -526,106 +575,18 @@ int kc_cuda_graph (kc_cuda_dev_t *self, kc_cuda_bound_t *bound, kc_dev_finding_t
                 after[n] = bound->nodes[step->after[n]];
         else if (i > 0)
             after[n++] = bound->nodes[i - 1];
-        rc = kc_cuda_run_ok (self, s_add_node (self, bound, i, n ? after : NULL, n), plan, (int)i,
-                             finding, "adding a step to the graph");
+        rc = kc_cuda_run_ok (self, s_add_node (self, bound, i, n ? after : NULL, n),
+                             plan, (int)i, finding, "adding a step to the graph");
     }
     free (after);
     if (rc < 0)
         return -1;
     kc_cu_instantiate_t how = {0};
-    if (kc_cuda_run_ok (self, cu->GraphInstantiateWithParams (&bound->exec, bound->graph, &how), NULL,
-                        -1, finding, "instantiating the graph")
+    if (kc_cuda_run_ok (
+            self, cu->GraphInstantiateWithParams (&bound->exec, bound->graph, &how),
+            NULL, -1, finding, "instantiating the graph")
         < 0)
         return -1;
-    return kc_cuda_run_ok (self, cu->GraphUpload (bound->exec, self->stream), NULL, -1, finding,
-                           "uploading the graph");
-}
-
-// ---- the audit: every step alone, and nothing changes but what it declares ----
-
-static bool s_declares (const kc_plan_step_t *step, int buffer)
-{
-    for (size_t i = 0; i < step->n_ranges; i++)
-        if (step->ranges[i].buffer == buffer && step->ranges[i].writes)
-            return true;
-    return false;
-}
-
-static int s_hash_all (kc_cuda_dev_t *self, const kc_dev_arena_t *arena, uint64_t *out,
-                       kc_dev_finding_t *finding)
-{
-    kc_cuda_segment_t *segments = kc_calloc (arena->n + 1, sizeof *segments);
-    kc_err_t err;
-    for (size_t i = 0; i < arena->n; i++)
-        segments[i] = (kc_cuda_segment_t){arena->places[i].address, arena->places[i].bytes, 0};
-    int rc = kc_cuda_hash (self, segments, arena->n, out, &err);
-    free (segments);
-    return rc < 0 ? kc_cuda_infra (self, finding, &err) : 0;
-}
-
-static int s_undeclared (const kc_cuda_bound_t *bound, int index, size_t buffer,
-                         kc_dev_finding_t *finding)
-{
-    const kc_plan_t *plan = bound->plan;
-    const kc_plan_step_t *step = &plan->steps[index];
-    const char *kernel = step->kernel >= 0 ? plan->kernels[step->kernel].name : "(no kernel)";
-    const bool input = plan->buffers[buffer].readonly;
-    kc_cuda_find (finding, input ? KC_VERDICT_STATUS_INPUT_MUTATED : KC_VERDICT_STATUS_OUT_OF_BOUNDS,
-                  "step %d, kernel %s, changed %s, which it does not declare as written: a store through a "
-                  "cast, or past the end of another buffer",
-                  index, kernel, plan->buffers[buffer].name);
-    finding->step = index;
-    snprintf (finding->kernel, sizeof finding->kernel, "%s", kernel);
-    snprintf (finding->buffer, sizeof finding->buffer, "%s", plan->buffers[buffer].name);
-    return -1;
-}
-
-static int s_audit (kc_cuda_dev_t *self, const kc_cuda_bound_t *bound, const kc_dev_limits_t *limits,
-                    kc_dev_finding_t *finding)
-{
-    const kc_dev_arena_t *arena = bound->arena;
-    uint64_t *before = kc_calloc (arena->n + 1, sizeof *before);
-    uint64_t *after = kc_calloc (arena->n + 1, sizeof *after);
-    int rc = s_hash_all (self, arena, before, finding);
-    for (size_t i = 0; i < bound->plan->n_steps && rc == 0; i++) {
-        rc = kc_cuda_launch_step (self, bound, (int)i, finding);
-        if (rc == 0)
-            rc = kc_cuda_settle (self, bound, (int)i, limits, finding);
-        if (rc == 0)
-            rc = s_hash_all (self, arena, after, finding);
-        for (size_t b = 0; b < arena->n && rc == 0; b++) {
-            if (after[b] != before[b] && !s_declares (&bound->plan->steps[i], (int)b))
-                rc = s_undeclared (bound, (int)i, b, finding);
-            before[b] = after[b];
-        }
-    }
-    free (before);
-    free (after);
-    return rc;
-}
-
-int kc_cuda_run (kc_dev_t *dev, const kc_dev_contestant_t *who, bool audit,
-                 const kc_dev_limits_t *limits, kc_dev_finding_t *finding)
-{
-    kc_cuda_dev_t *self = (kc_cuda_dev_t *)dev;
-    kc_cuda_bound_t bound;
-    memset (finding, 0, sizeof *finding);
-    finding->status = KC_VERDICT_STATUS_OK;
-    finding->step = -1;
-    if (kc_cuda_bind (self, who, &bound, finding) < 0)
-        return -1;
-    int rc = 0;
-    if (audit)
-        rc = s_audit (self, &bound, limits, finding);
-    else {
-        const bool graph = who->plan->graph && who->plan->n_steps > 0;
-        if (graph)
-            rc = kc_cuda_graph (self, &bound, finding);
-        if (rc == 0)
-            rc = kc_cuda_launch (self, &bound, graph, finding);
-        if (rc == 0)
-            rc = kc_cuda_settle (self, &bound, -1, limits, finding);
-    }
-    kc_cuda_unbind (self, &bound);
-    return rc;
+    return kc_cuda_run_ok (self, cu->GraphUpload (bound->exec, self->stream), NULL, -1,
+                           finding, "uploading the graph");
 }

@@ -1,9 +1,11 @@
-/* cuda_prof.c - the profile of one contestant: time by activity records, counters by the range profiler
+/* cuda_prof.c - the profile of one contestant: time by activity records, counters by
+ * the range profiler
  *
- * The launches of one step of the source (a loop has many) are joined as the metric table says and reported
- * under the first of them.  Beside CUPTI's counters every step gets facts of ours, named kc.*:
- *   kc.launches, kc.time_us, kc.registers, kc.shared_bytes, kc.stack_bytes, kc.grid_blocks,
- *   kc.block_threads, kc.resident_blocks, kc.kernel_replay (1: the fallback counted each kernel alone)
+ * The launches of one step of the source (a loop has many) are joined as the metric
+ * table says and reported under the first of them.  Beside CUPTI's counters every step
+ * gets facts of ours, named kc.*: kc.launches, kc.time_us, kc.registers,
+ * kc.shared_bytes, kc.stack_bytes, kc.grid_blocks, kc.block_threads,
+ * kc.resident_blocks, kc.kernel_replay (1: the fallback counted each kernel alone)
  * Where counters are missing the times and facts are still given, with the reason.
  */
 #include "agents/gpu/cuda/cuda_dev.h"
@@ -29,8 +31,10 @@ enum { MAX_PROC_FILE = 1 << 16, CAP_SYS_ADMIN_BIT = 21 };
 kc_cupti_prof_t *kc_cupti_prof_open (kc_cuda_dev_t *dev, kc_err_t *err)
 {
     (void)dev;
-    kc_fail (err, KC_EUNSUPPORTED, "this build has no CUPTI part: its headers were not found; build it where a "
-                                   "CUDA toolkit is");
+    kc_fail (
+        err, KC_EUNSUPPORTED,
+        "this build has no CUPTI part: its headers were not found; build it where a "
+        "CUDA toolkit is");
     return NULL;
 }
 void kc_cupti_prof_close (kc_cupti_prof_t **self_p)
@@ -38,17 +42,19 @@ void kc_cupti_prof_close (kc_cupti_prof_t **self_p)
     *self_p = NULL;
 }
 int kc_cupti_activity (kc_cupti_prof_t *self, kc_cuda_bound_t *bound, bool graph,
-                       const kc_dev_limits_t *limits, kc_activity_t *out, kc_dev_finding_t *finding,
-                       kc_err_t *err)
+                       const kc_dev_limits_t *limits, kc_activity_t *out,
+                       kc_dev_finding_t *finding, kc_err_t *err)
 {
     (void)self, (void)bound, (void)graph, (void)limits, (void)out, (void)finding;
     return kc_fail (err, KC_EUNSUPPORTED, "no CUPTI in this build");
 }
-int kc_cupti_ranges (kc_cupti_prof_t *self, kc_cuda_bound_t *bound, const char *const *metrics, size_t n,
-                     kc_restore_f restore, void *restore_arg, const kc_dev_limits_t *limits,
-                     kc_ranges_t *out, kc_dev_finding_t *finding, kc_err_t *err)
+int kc_cupti_ranges (kc_cupti_prof_t *self, kc_cuda_bound_t *bound,
+                     const char *const *metrics, size_t n, kc_restore_f restore,
+                     void *restore_arg, const kc_dev_limits_t *limits, kc_ranges_t *out,
+                     kc_dev_finding_t *finding, kc_err_t *err)
 {
-    (void)self, (void)bound, (void)metrics, (void)n, (void)restore, (void)restore_arg, (void)limits;
+    (void)self, (void)bound, (void)metrics, (void)n, (void)restore, (void)restore_arg,
+        (void)limits;
     (void)out, (void)finding;
     return kc_fail (err, KC_EUNSUPPORTED, "no CUPTI in this build");
 }
@@ -93,7 +99,8 @@ bool kc_cuda_counters_expected (const char *cuda_path, char *reason, size_t size
     }
     free (path);
     // Without this file (a sandbox, for one) only trying tells.
-    const long admin_only = s_proc_number ("/proc/driver/nvidia/params", "RmProfilingAdminOnly", 10);
+    const long admin_only =
+        s_proc_number ("/proc/driver/nvidia/params", "RmProfilingAdminOnly", 10);
     const long caps = s_proc_number ("/proc/self/status", "CapEff", 16);
     const bool admin = geteuid () == 0 || (caps > 0 && (caps >> CAP_SYS_ADMIN_BIT & 1));
     if (admin_only == 1 && !admin) {
@@ -105,7 +112,8 @@ bool kc_cuda_counters_expected (const char *cuda_path, char *reason, size_t size
     return true;
 #else
     (void)cuda_path, (void)err, (void)s_proc_number;
-    snprintf (reason, size, "this build has no CUPTI part; build it where a CUDA toolkit is");
+    snprintf (reason, size,
+              "this build has no CUPTI part; build it where a CUDA toolkit is");
     return false;
 #endif
 }
@@ -133,9 +141,11 @@ static int s_copy_all (saved_t *s, bool save, kc_err_t *err)
         if (!s_must_save (&s->plan->buffers[i]) || p->bytes == 0)
             continue;
         if (kc_cuda_ok (s->dev,
-                        s->dev->cu->MemcpyDtoDAsync (save ? at : p->address, save ? p->address : at,
-                                                     p->bytes, s->dev->stream),
-                        err, "%s %s", save ? "saving" : "restoring", s->plan->buffers[i].name)
+                        s->dev->cu->MemcpyDtoDAsync (save ? at : p->address,
+                                                     save ? p->address : at, p->bytes,
+                                                     s->dev->stream),
+                        err, "%s %s", save ? "saving" : "restoring",
+                        s->plan->buffers[i].name)
             < 0)
             return -1;
         at += p->bytes;
@@ -172,10 +182,12 @@ static void s_put (kc_dev_step_counters_t *step, const char *name, double value)
     c->value = value;
 }
 
-// Launches that are one step of the source; the zeroing of buffers (-1) stays apart per launch.
+// Launches that are one step of the source; the zeroing of buffers (-1) stays apart per
+// launch.
 static bool s_same_step (const kc_plan_step_t *a, const kc_plan_step_t *b)
 {
-    return a->source_step == b->source_step && a->source_step >= 0 && a->kernel == b->kernel;
+    return a->source_step == b->source_step && a->source_step >= 0
+           && a->kernel == b->kernel;
 }
 
 static void s_facts_of (kc_cuda_dev_t *dev, const kc_cuda_bound_t *bound, int index,
@@ -187,24 +199,30 @@ static void s_facts_of (kc_cuda_dev_t *dev, const kc_cuda_bound_t *bound, int in
     kc_cu_function_t f = bound->functions[step->kernel];
     const int threads = (int)(step->block[0] * step->block[1] * step->block[2]);
     int value = 0;
-    if (kc_cuda_soft (dev, dev->cu->FuncGetAttribute (&value, KC_CU_FUNC_ATTRIBUTE_NUM_REGS, f)) == KC_CUDA_SUCCESS)
+    if (kc_cuda_soft (
+            dev, dev->cu->FuncGetAttribute (&value, KC_CU_FUNC_ATTRIBUTE_NUM_REGS, f))
+        == KC_CUDA_SUCCESS)
         s_put (out, "kc.registers", value);
-    if (kc_cuda_soft (dev, dev->cu->FuncGetAttribute (&value, KC_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f))
+    if (kc_cuda_soft (dev, dev->cu->FuncGetAttribute (
+                               &value, KC_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f))
         == KC_CUDA_SUCCESS)
         s_put (out, "kc.shared_bytes", (double)value + (double)step->shared);
-    if (kc_cuda_soft (dev, dev->cu->FuncGetAttribute (&value, KC_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f))
+    if (kc_cuda_soft (dev, dev->cu->FuncGetAttribute (
+                               &value, KC_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f))
         == KC_CUDA_SUCCESS)
         s_put (out, "kc.stack_bytes", value);
-    if (kc_cuda_soft (dev, dev->cu->OccupancyMaxActiveBlocks (&value, f, threads, (size_t)step->shared))
+    if (kc_cuda_soft (dev, dev->cu->OccupancyMaxActiveBlocks (&value, f, threads,
+                                                              (size_t)step->shared))
         == KC_CUDA_SUCCESS)
         s_put (out, "kc.resident_blocks", value);
-    s_put (out, "kc.grid_blocks", (double)step->grid[0] * step->grid[1] * step->grid[2]);
+    s_put (out, "kc.grid_blocks",
+           (double)step->grid[0] * step->grid[1] * step->grid[2]);
     s_put (out, "kc.block_threads", threads);
 }
 
 // The counters of the ranges whose launch belongs to the step that begins at 'first'.
-static void s_join (const kc_plan_t *plan, int first, size_t launches, const kc_ranges_t *r,
-                    kc_dev_step_counters_t *out)
+static void s_join (const kc_plan_t *plan, int first, size_t launches,
+                    const kc_ranges_t *r, kc_dev_step_counters_t *out)
 {
     size_t time_at = SIZE_MAX;
     for (size_t m = 0; m < r->n_names; m++)
@@ -216,10 +234,12 @@ static void s_join (const kc_plan_t *plan, int first, size_t launches, const kc_
         double sum = 0, weight = 0;
         size_t counted = 0;
         for (size_t k = 0; k < r->n_ranges; k++) {
-            if (r->steps[k] != first && !s_same_step (&plan->steps[first], &plan->steps[r->steps[k]]))
+            if (r->steps[k] != first
+                && !s_same_step (&plan->steps[first], &plan->steps[r->steps[k]]))
                 continue;
             const double v = r->values[k * r->n_names + m];
-            const double t = time_at == SIZE_MAX ? 1 : r->values[k * r->n_names + time_at];
+            const double t =
+                time_at == SIZE_MAX ? 1 : r->values[k * r->n_names + time_at];
             if (isnan (v) || isnan (t))
                 continue;
             counted++;
@@ -229,12 +249,14 @@ static void s_join (const kc_plan_t *plan, int first, size_t launches, const kc_
         if (counted == 0 || (by_time && !(weight > 0)))
             continue;
         // Launches beyond the counted ones are taken to be like them.
-        s_put (out, r->names[m], by_time ? sum / weight : sum * (double)launches / (double)counted);
+        s_put (out, r->names[m],
+               by_time ? sum / weight : sum * (double)launches / (double)counted);
     }
 }
 
-static void s_report (kc_cuda_dev_t *dev, const kc_cuda_bound_t *bound, const kc_activity_t *activity,
-                      const kc_ranges_t *ranges, kc_dev_profile_t *out)
+static void s_report (kc_cuda_dev_t *dev, const kc_cuda_bound_t *bound,
+                      const kc_activity_t *activity, const kc_ranges_t *ranges,
+                      kc_dev_profile_t *out)
 {
     const kc_plan_t *plan = bound->plan;
     bool *done = kc_calloc (plan->n_steps + 1, sizeof *done);
@@ -250,7 +272,8 @@ static void s_report (kc_cuda_dev_t *dev, const kc_cuda_bound_t *bound, const kc
             launches++;
             us += activity->step_us ? activity->step_us[k] : 0;
         }
-        kc_dev_step_counters_t *step = kc_push (&out->steps, &out->n_steps, sizeof *out->steps);
+        kc_dev_step_counters_t *step =
+            kc_push (&out->steps, &out->n_steps, sizeof *out->steps);
         step->step = (int)i;
         s_put (step, "kc.launches", (double)launches);
         if (activity->step_us)
@@ -276,22 +299,24 @@ static void s_missing (kc_dev_profile_t *out, const kc_err_t *err)
 
 // Time without CUPTI: events around whole runs.
 static int s_event_time (kc_cuda_dev_t *dev, const kc_cuda_bound_t *bound, bool graph,
-                         const kc_dev_limits_t *limits, double *us_p, kc_dev_finding_t *finding)
+                         const kc_dev_limits_t *limits, double *us_p,
+                         kc_dev_finding_t *finding)
 {
     enum { RUNS = 5 };
     double best = INFINITY;
     for (int i = 0; i < RUNS; i++) {
         float ms = 0;
-        if (kc_cuda_run_ok (dev, dev->cu->EventRecord (dev->begin, dev->stream), NULL, -1, finding,
-                            "recording an event")
+        if (kc_cuda_run_ok (dev, dev->cu->EventRecord (dev->begin, dev->stream), NULL,
+                            -1, finding, "recording an event")
                 < 0
             || kc_cuda_launch (dev, bound, graph, finding) < 0
-            || kc_cuda_run_ok (dev, dev->cu->EventRecord (dev->end, dev->stream), NULL, -1, finding,
-                               "recording an event")
+            || kc_cuda_run_ok (dev, dev->cu->EventRecord (dev->end, dev->stream), NULL,
+                               -1, finding, "recording an event")
                    < 0
             || kc_cuda_settle (dev, bound, -1, limits, finding) < 0
-            || kc_cuda_run_ok (dev, dev->cu->EventElapsedTime (&ms, dev->begin, dev->end), NULL, -1,
-                               finding, "reading the events")
+            || kc_cuda_run_ok (dev,
+                               dev->cu->EventElapsedTime (&ms, dev->begin, dev->end),
+                               NULL, -1, finding, "reading the events")
                    < 0)
             return -1;
         best = (double)ms * 1e3 < best ? (double)ms * 1e3 : best;
@@ -300,8 +325,9 @@ static int s_event_time (kc_cuda_dev_t *dev, const kc_cuda_bound_t *bound, bool 
     return 0;
 }
 
-static int s_profile (kc_cuda_dev_t *dev, kc_cuda_bound_t *bound, const kc_dev_limits_t *limits,
-                      kc_dev_profile_t *out, kc_dev_finding_t *finding)
+static int s_profile (kc_cuda_dev_t *dev, kc_cuda_bound_t *bound,
+                      const kc_dev_limits_t *limits, kc_dev_profile_t *out,
+                      kc_dev_finding_t *finding)
 {
     const bool graph = bound->plan->graph && bound->plan->n_steps > 0;
     kc_err_t err = {0};
@@ -318,21 +344,26 @@ static int s_profile (kc_cuda_dev_t *dev, kc_cuda_bound_t *bound, const kc_dev_l
     if (rc == 0 && !prof)
         s_missing (out, &err);
     if (prof) {
-        // Times of the steps come from separate launches; span and gaps from the way the plan is run.
-        if (kc_cupti_activity (prof, bound, false, limits, &activity, finding, &err) < 0)
+        // Times of the steps come from separate launches; span and gaps from the way
+        // the plan is run.
+        if (kc_cupti_activity (prof, bound, false, limits, &activity, finding, &err)
+            < 0)
             s_missing (out, &err);
         else {
             out->total_us = activity.total_us;
             out->kernel_us = activity.busy_us;
-            if (graph && kc_cupti_activity (prof, bound, true, limits, &in_graph, finding, &err) == 0) {
+            if (graph
+                && kc_cupti_activity (prof, bound, true, limits, &in_graph, finding,
+                                      &err)
+                       == 0) {
                 out->total_us = in_graph.total_us;
                 out->kernel_us = in_graph.busy_us;
             }
         }
         if (finding->status == KC_VERDICT_STATUS_OK) {
             if (s_save (&saved, &err) < 0
-                || kc_cupti_ranges (prof, bound, names, kc_cupti_n_metrics, s_restore, &saved, limits,
-                                    &ranges, finding, &err)
+                || kc_cupti_ranges (prof, bound, names, kc_cupti_n_metrics, s_restore,
+                                    &saved, limits, &ranges, finding, &err)
                        < 0) {
                 s_missing (out, &err);
                 free (ranges.values);
@@ -354,8 +385,9 @@ static int s_profile (kc_cuda_dev_t *dev, kc_cuda_bound_t *bound, const kc_dev_l
     return rc;
 }
 
-int kc_cuda_profile (kc_dev_t *base, const kc_dev_contestant_t *who, const kc_dev_limits_t *limits,
-                     kc_dev_profile_t *out, kc_dev_finding_t *finding)
+int kc_cuda_profile (kc_dev_t *base, const kc_dev_contestant_t *who,
+                     const kc_dev_limits_t *limits, kc_dev_profile_t *out,
+                     kc_dev_finding_t *finding)
 {
     kc_cuda_dev_t *dev = (kc_cuda_dev_t *)base;
     kc_cuda_bound_t bound;

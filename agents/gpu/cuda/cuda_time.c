@@ -1,14 +1,15 @@
-/* cuda_time.c - timing: new content, poison, scrub, flush, gate, events; contestants interleaved A B B A
+/* cuda_time.c - timing: new content, poison, scrub, flush, gate, events; contestants
+ * interleaved A B B A
  *
  * One sample of one contestant:
- *   1 new content in its inputs (the key of the sample: all contestants compute on the same), poison in its
- *     outputs and scratch (the same pattern for all)
- *   2 shared memory, registers and stacks of every multiprocessor overwritten
- *   3 the L2 flushed by writing 256 MiB or twice its size
- *   4 the gate: a kernel that holds the stream while everything behind it is queued
- *   5 event, plan, event, and a short kernel that measures the clock
- * The host opens the gate when all of it is queued, so its own speed is in no figure.  The gate gives up after
- * two seconds, and is left out in warm-up and where the plan has so many launches that the queue would fill.
+ *   1 new content in its inputs (the key of the sample: all contestants compute on the
+ * same), poison in its outputs and scratch (the same pattern for all) 2 shared memory,
+ * registers and stacks of every multiprocessor overwritten 3 the L2 flushed by writing
+ * 256 MiB or twice its size 4 the gate: a kernel that holds the stream while everything
+ * behind it is queued 5 event, plan, event, and a short kernel that measures the clock
+ * The host opens the gate when all of it is queued, so its own speed is in no figure.
+ * The gate gives up after two seconds, and is left out in warm-up and where the plan
+ * has so many launches that the queue would fill.
  */
 #include "agents/gpu/cuda/cuda_dev.h"
 
@@ -23,21 +24,23 @@
 #include "common/util/kc_mem.h"
 
 enum {
-    CLOCK_NS = 20000,       // length of the clock measurement
-    CHECK_EVERY = 8,        // samples between looks at the precision
-    VERIFY_ONE_IN = 10,     // samples that are verified, by the secret seed
-    MIN_FOR_MEDIAN = 8,     // below this many no precision is claimed
-    PAUSE_MIN_MS = 50,      // after a sample below the clock limit ...
-    PAUSE_MAX_MS = 500,     // ... growing to this
+    CLOCK_NS = 20000,   // length of the clock measurement
+    CHECK_EVERY = 8,    // samples between looks at the precision
+    VERIFY_ONE_IN = 10, // samples that are verified, by the secret seed
+    MIN_FOR_MEDIAN = 8, // below this many no precision is claimed
+    PAUSE_MIN_MS = 50,  // after a sample below the clock limit ...
+    PAUSE_MAX_MS = 500, // ... growing to this
     MAX_DISCARDED = 100,
-    HOST_SLACK_US = 100,    // what polling and the gate may add to the host's time
+    HOST_SLACK_US = 100, // what polling and the gate may add to the host's time
     SCRUB_THREADS = 256,
 };
 static const double s_clock_limit = 0.75; // of the clock seen in warm-up
-static const double s_precision = 0.005;  // standard error of the median that ends the sampling
-static const double s_clock_skew = 0.03;  // between contestants, worth a note
+static const double s_precision =
+    0.005; // standard error of the median that ends the sampling
+static const double s_clock_skew = 0.03; // between contestants, worth a note
 
-// Poison of outputs and scratch; checking uses the same set, so the pattern tells a kernel nothing.
+// Poison of outputs and scratch; checking uses the same set, so the pattern tells a
+// kernel nothing.
 static const unsigned char s_poison[] = {0xFF, 0x7B, 0x7F, 0xFB};
 
 typedef struct stopwatch {
@@ -72,8 +75,8 @@ int kc_cuda_flush (kc_cuda_dev_t *self, kc_err_t *err)
         self->flush_bytes = size;
     }
     return kc_cuda_ok (self,
-                       self->cu->MemsetD32Async (self->flush, 0x3c3c3c3c, self->flush_bytes / 4,
-                                                 self->stream),
+                       self->cu->MemsetD32Async (self->flush, 0x3c3c3c3c,
+                                                 self->flush_bytes / 4, self->stream),
                        err, "flushing the L2");
 }
 
@@ -95,20 +98,22 @@ int kc_cuda_scrub (kc_cuda_dev_t *self, int max_local, kc_err_t *err)
     kc_cu_ptr_t never = self->mapped_at + offsetof (kc_cuda_mapped_t, never);
     void *params[] = {&seed, &rounds, &words, &never};
     const uint32_t grid[2] = {(uint32_t)facts->sms * 2, 1};
-    if (kc_cuda_trusted (self, KC_TRUSTED_SCRUB, grid, SCRUB_THREADS, (uint32_t)facts->shared_block,
-                         params, err)
+    if (kc_cuda_trusted (self, KC_TRUSTED_SCRUB, grid, SCRUB_THREADS,
+                         (uint32_t)facts->shared_block, params, err)
         < 0)
         return -1;
     if (max_local <= 0)
         return 0; // no local memory, so nothing of it can survive
-    // A kernel with a larger stack keeps what lies beyond 16 KiB; the caller notes that.
+    // A kernel with a larger stack keeps what lies beyond 16 KiB; the caller notes
+    // that.
     size_t i = 0;
     while (i + 1 < KC_COUNT (stacks) && stacks[i].bytes < max_local)
         i++;
     void *stack_params[] = {&seed, &at, &never};
-    const uint32_t full[2]
-        = {(uint32_t)(facts->sms * (facts->max_threads_sm / SCRUB_THREADS)), 1};
-    return kc_cuda_trusted (self, stacks[i].kernel, full, SCRUB_THREADS, 0, stack_params, err);
+    const uint32_t full[2] = {
+        (uint32_t)(facts->sms * (facts->max_threads_sm / SCRUB_THREADS)), 1};
+    return kc_cuda_trusted (self, stacks[i].kernel, full, SCRUB_THREADS, 0,
+                            stack_params, err);
 }
 
 // ---- one sample ----
@@ -128,14 +133,15 @@ static int s_prepare (stopwatch_t *t, int c, uint64_t content, unsigned char poi
         const kc_plan_buffer_t *b = &plan->buffers[i];
         int rc = 0;
         if (s_is_content (b->role))
-            rc = kc_cuda_generate (dev, arena, (int)i, &b->fill, kc_content_key (content, b->name),
-                                   &err);
+            rc = kc_cuda_generate (dev, arena, (int)i, &b->fill,
+                                   kc_content_key (content, b->name), &err);
         else if (b->role != KC_ROLE_PARAM)
             rc = kc_cuda_poison (dev, arena, (int)i, poison, &err);
         if (rc < 0)
             return kc_cuda_infra (t->dev, t->finding, &err);
     }
-    if (kc_cuda_scrub (t->dev, t->bound[c].max_local, &err) < 0 || kc_cuda_flush (t->dev, &err) < 0)
+    if (kc_cuda_scrub (t->dev, t->bound[c].max_local, &err) < 0
+        || kc_cuda_flush (t->dev, &err) < 0)
         return kc_cuda_infra (t->dev, t->finding, &err);
     return 0;
 }
@@ -171,8 +177,8 @@ static int s_queue_clock (stopwatch_t *t)
 
 static int s_event (stopwatch_t *t, kc_cu_event_t event)
 {
-    return kc_cuda_run_ok (t->dev, t->dev->cu->EventRecord (event, t->dev->stream), NULL, -1,
-                           t->finding, "recording an event");
+    return kc_cuda_run_ok (t->dev, t->dev->cu->EventRecord (event, t->dev->stream),
+                           NULL, -1, t->finding, "recording an event");
 }
 
 // Measure contestant c once; everything on the device is idle before and after.
@@ -184,12 +190,15 @@ static int s_sample (stopwatch_t *t, int c, bool gate, double *us_p, double *mhz
     // Queued kernels of the preparation end before the gate's time starts to count.
     bool late = false;
     enum { PREPARE_SECONDS = 60 };
-    if (kc_cuda_ok (dev, kc_cuda_wait (dev, PREPARE_SECONDS, &late), &err, "preparing a sample") < 0)
+    if (kc_cuda_ok (dev, kc_cuda_wait (dev, PREPARE_SECONDS, &late), &err,
+                    "preparing a sample")
+        < 0)
         return kc_cuda_infra (dev, t->finding, &err);
     if (gate && s_queue_gate (t) < 0)
         return -1;
     int64_t start = kc_clock_ns ();
-    if (s_event (t, dev->begin) < 0 || kc_cuda_launch (dev, bound, t->options->graph, t->finding) < 0
+    if (s_event (t, dev->begin) < 0
+        || kc_cuda_launch (dev, bound, t->options->graph, t->finding) < 0
         || s_event (t, dev->end) < 0 || s_queue_clock (t) < 0) {
         dev->mapped->gate = 1;
         return -1;
@@ -202,13 +211,14 @@ static int s_sample (stopwatch_t *t, int c, bool gate, double *us_p, double *mhz
         return -1;
     const double host_us = (double)(kc_clock_ns () - start) / 1e3;
     float ms = 0;
-    if (kc_cuda_run_ok (dev, dev->cu->EventElapsedTime (&ms, dev->begin, dev->end), NULL, -1,
-                        t->finding, "reading the events")
+    if (kc_cuda_run_ok (dev, dev->cu->EventElapsedTime (&ms, dev->begin, dev->end),
+                        NULL, -1, t->finding, "reading the events")
         < 0)
         return -1;
     *us_p = (double)ms * 1e3;
-    *mhz_p = dev->mapped->clock[1] ? (double)dev->mapped->clock[0] * 1e3 / (double)dev->mapped->clock[1]
-                                   : 0.0;
+    *mhz_p = dev->mapped->clock[1]
+                 ? (double)dev->mapped->clock[0] * 1e3 / (double)dev->mapped->clock[1]
+                 : 0.0;
     if (gate && dev->mapped->late)
         t->late_gates++;
     // The events lie inside the host's bracket; a longer event time contradicts itself.
@@ -226,12 +236,15 @@ static int s_hash_inputs (stopwatch_t *t, int c, uint64_t *out)
     kc_err_t err;
     for (size_t i = 0; i < plan->n_buffers; i++) {
         const kc_cuda_place_t *p = &t->who[c].arena->places[i];
-        // Of a buffer that may be written, nothing is compared: an empty stretch hashes to a constant.
-        segments[i] = (kc_cuda_segment_t){
-            p->address,
-            plan->buffers[i].role == KC_ROLE_INPUT || plan->buffers[i].role == KC_ROLE_PARAM ? p->bytes
-                                                                                            : 0,
-            0};
+        // Of a buffer that may be written, nothing is compared: an empty stretch hashes
+        // to a constant.
+        segments[i] =
+            (kc_cuda_segment_t){p->address,
+                                plan->buffers[i].role == KC_ROLE_INPUT
+                                        || plan->buffers[i].role == KC_ROLE_PARAM
+                                    ? p->bytes
+                                    : 0,
+                                0};
     }
     int rc = kc_cuda_hash (t->dev, segments, plan->n_buffers, out, &err);
     free (segments);
@@ -247,18 +260,21 @@ static int s_compare_inputs (stopwatch_t *t, int c, const uint64_t *before)
         if (after[i] == before[i])
             continue;
         rc = kc_cuda_find (t->finding, KC_VERDICT_STATUS_INPUT_MUTATED,
-                           "a timed run changed %s, which is read only", plan->buffers[i].name);
-        snprintf (t->finding->buffer, sizeof t->finding->buffer, "%s", plan->buffers[i].name);
+                           "a timed run changed %s, which is read only",
+                           plan->buffers[i].name);
+        snprintf (t->finding->buffer, sizeof t->finding->buffer, "%s",
+                  plan->buffers[i].name);
     }
     free (after);
     return rc;
 }
 
 // One sample with its preparation and, when asked, its verification.
-static int s_round_of (stopwatch_t *t, int c, int sample, uint64_t content, unsigned char poison,
-                       bool verify, double *us_p, double *mhz_p)
+static int s_round_of (stopwatch_t *t, int c, int sample, uint64_t content,
+                       unsigned char poison, bool verify, double *us_p, double *mhz_p)
 {
-    uint64_t *before = verify ? kc_calloc (t->who[c].plan->n_buffers + 1, sizeof *before) : NULL;
+    uint64_t *before =
+        verify ? kc_calloc (t->who[c].plan->n_buffers + 1, sizeof *before) : NULL;
     int rc = s_prepare (t, c, content, poison);
     // Hashing reads the inputs and so warms the L2: flush again behind it.
     if (rc == 0 && verify) {
@@ -273,8 +289,10 @@ static int s_round_of (stopwatch_t *t, int c, int sample, uint64_t content, unsi
         rc = s_compare_inputs (t, c, before);
     if (rc == 0 && verify && t->options->verify
         && t->options->verify (t->options->verify_arg, c, sample, content) < 0) {
-        rc = kc_cuda_find (t->finding, KC_VERDICT_STATUS_WRONG_OUTPUT,
-                           "the output of timed sample %d of contestant %d failed its check", sample, c);
+        rc = kc_cuda_find (
+            t->finding, KC_VERDICT_STATUS_WRONG_OUTPUT,
+            "the output of timed sample %d of contestant %d failed its check", sample,
+            c);
     }
     free (before);
     return rc;
@@ -311,8 +329,8 @@ static int s_compare_doubles (const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Relative standard error of the median from order statistics: the ranks one standard deviation of the
- * binomial around the middle hold about 68 % of the medians. */
+/* Relative standard error of the median from order statistics: the ranks one standard
+ * deviation of the binomial around the middle hold about 68 % of the medians. */
 static double s_median_error (const double *us, int n)
 {
     if (n < MIN_FOR_MEDIAN)
@@ -321,11 +339,13 @@ static double s_median_error (const double *us, int n)
     memcpy (sorted, us, (size_t)n * sizeof *sorted);
     qsort (sorted, (size_t)n, sizeof *sorted, s_compare_doubles);
     const double half = sqrt ((double)n) / 2;
-    int low = (int)floor ((double)n / 2 - half), high = (int)ceil ((double)n / 2 + half);
+    int low = (int)floor ((double)n / 2 - half),
+        high = (int)ceil ((double)n / 2 + half);
     low = low < 0 ? 0 : low;
     high = high > n - 1 ? n - 1 : high;
     const double median = sorted[n / 2];
-    const double error = median > 0 ? (sorted[high] - sorted[low]) / 2 / median : INFINITY;
+    const double error =
+        median > 0 ? (sorted[high] - sorted[low]) / 2 / median : INFINITY;
     free (sorted);
     return error;
 }
@@ -335,7 +355,8 @@ static bool s_enough (const stopwatch_t *t, int n, double spent_us, int64_t star
     const kc_dev_timing_options_t *o = t->options;
     if (n >= o->max_samples || n >= KC_DEV_MAX_SAMPLES)
         return true;
-    if (n >= MIN_FOR_MEDIAN && (double)(kc_clock_ns () - started) / 1e9 >= o->max_seconds)
+    if (n >= MIN_FOR_MEDIAN
+        && (double)(kc_clock_ns () - started) / 1e9 >= o->max_seconds)
         return true;
     if (n < o->min_samples || spent_us / 1e6 < o->min_seconds || n % CHECK_EVERY)
         return false;
@@ -353,10 +374,11 @@ static void s_pause (int ms)
 
 static int s_no_measurement (stopwatch_t *t)
 {
-    return kc_cuda_find (t->finding, KC_VERDICT_STATUS_NO_MEASUREMENT,
-                         "%d samples were taken below %d %% of %.0f MHz, the clock in warm-up, and %d "
-                         "above: the GPU is throttled or shared",
-                         t->out->discarded, (int)(s_clock_limit * 100), t->nominal_mhz, t->out->n);
+    return kc_cuda_find (
+        t->finding, KC_VERDICT_STATUS_NO_MEASUREMENT,
+        "%d samples were taken below %d %% of %.0f MHz, the clock in warm-up, and %d "
+        "above: the GPU is throttled or shared",
+        t->out->discarded, (int)(s_clock_limit * 100), t->nominal_mhz, t->out->n);
 }
 
 static int s_collect (stopwatch_t *t)
@@ -368,13 +390,15 @@ static int s_collect (stopwatch_t *t)
     for (int attempt = 0; !s_enough (t, t->out->n, spent_us, started); attempt++) {
         double us[KC_DEV_MAX_CONTESTANTS] = {0}, mhz[KC_DEV_MAX_CONTESTANTS] = {0};
         state += KC_GOLDEN;
-        const uint64_t content = kc_mix (state), dice = kc_mix (content ^ t->options->seed);
+        const uint64_t content = kc_mix (state),
+                       dice = kc_mix (content ^ t->options->seed);
         const unsigned char poison = s_poison[dice % KC_COUNT (s_poison)];
         const bool verify = attempt == 0 || (dice >> 8) % VERIFY_ONE_IN == 0;
         bool slow = false;
         for (int k = 0; k < t->n; k++) {
             const int c = attempt % 2 ? t->n - 1 - k : k; // A B B A
-            if (s_round_of (t, c, t->out->n, content, poison, verify, &us[c], &mhz[c]) < 0)
+            if (s_round_of (t, c, t->out->n, content, poison, verify, &us[c], &mhz[c])
+                < 0)
                 return -1;
             slow = slow || mhz[c] < s_clock_limit * t->nominal_mhz;
         }
@@ -408,23 +432,29 @@ static void s_note (stopwatch_t *t)
         const double mean = t->clock_sum[c] / out->n;
         least = mean < least ? mean : least;
         most = mean > most ? mean : most;
-        big_stack = t->bound[c].max_local > KC_CUDA_STACK_LIMIT ? t->bound[c].max_local : big_stack;
+        big_stack = t->bound[c].max_local > KC_CUDA_STACK_LIMIT ? t->bound[c].max_local
+                                                                : big_stack;
     }
     const bool skew = least > 0 && most / least - 1 > s_clock_skew;
     out->suspect = t->odd_times > 0 || t->late_gates > 0 || skew;
     char more[128] = "";
     if (skew)
-        snprintf (more, sizeof more, "; the clocks of the contestants differ by %.1f %%",
+        snprintf (more, sizeof more,
+                  "; the clocks of the contestants differ by %.1f %%",
                   (most / least - 1) * 100);
     else if (t->late_gates > 0)
-        snprintf (more, sizeof more, "; the gate opened by itself %d times", t->late_gates);
+        snprintf (more, sizeof more, "; the gate opened by itself %d times",
+                  t->late_gates);
     else if (t->odd_times > 0)
-        snprintf (more, sizeof more, "; events and host disagree %d times", t->odd_times);
+        snprintf (more, sizeof more, "; events and host disagree %d times",
+                  t->odd_times);
     else if (big_stack)
-        snprintf (more, sizeof more, "; the scrub covers 16 KiB of the %d bytes of stack", big_stack);
+        snprintf (more, sizeof more,
+                  "; the scrub covers 16 KiB of the %d bytes of stack", big_stack);
     snprintf (out->note, sizeof out->note, "%s, %s, SM clock %.0f MHz of %d%s",
               t->options->graph ? "one CUDA graph" : "launches on one stream",
-              t->gate ? "gated" : "not gated: too many launches", most, t->dev->clock_khz / 1000, more);
+              t->gate ? "gated" : "not gated: too many launches", most,
+              t->dev->clock_khz / 1000, more);
 }
 
 static int s_set_up (stopwatch_t *t)
@@ -432,8 +462,10 @@ static int s_set_up (stopwatch_t *t)
     size_t steps = 0;
     for (int c = 0; c < t->n; c++) {
         if (kc_cuda_bind (t->dev, &t->who[c], &t->bound[c], t->finding) < 0
-            || (t->options->graph && kc_cuda_graph (t->dev, &t->bound[c], t->finding) < 0)) {
-            // The lists of the contestants are the caller's; it asks with one when it must know which.
+            || (t->options->graph
+                && kc_cuda_graph (t->dev, &t->bound[c], t->finding) < 0)) {
+            // The lists of the contestants are the caller's; it asks with one when it
+            // must know which.
             return -1;
         }
         steps = t->who[c].plan->n_steps > steps ? t->who[c].plan->n_steps : steps;

@@ -19,26 +19,28 @@ enum {
     MAX_TRIED = 380,     // bytes of the list of places in an error text
 };
 
-static const char *const s_nvrtc_names[]
-    = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", NULL};
-static const char *const s_cupti_names[]
-    = {"libcupti.so.13", "libcupti.so.12", "libcupti.so", NULL};
-static const char *const s_lib_dirs[]
-    = {"", "lib64", "lib", "targets/x86_64-linux/lib", NULL};
-static const char *const s_cupti_dirs[]
-    = {"", "extras/CUPTI/lib64", "lib64", "lib", "targets/x86_64-linux/lib", NULL};
+static const char *const s_nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12",
+                                            "libnvrtc.so", NULL};
+static const char *const s_cupti_names[] = {"libcupti.so.13", "libcupti.so.12",
+                                            "libcupti.so", NULL};
+static const char *const s_lib_dirs[] = {"", "lib64", "lib", "targets/x86_64-linux/lib",
+                                         NULL};
+static const char *const s_cupti_dirs[] = {"",    "extras/CUPTI/lib64",       "lib64",
+                                           "lib", "targets/x86_64-linux/lib", NULL};
 
 const kc_culib_spec_t kc_culib_nvrtc = {
     .what = "NVRTC",
     .sonames = s_nvrtc_names,
     .subdirs = s_lib_dirs,
-    .remedy = "install the CUDA toolkit 12 or 13 or the wheel nvidia-cuda-nvrtc, or name its folder with --cuda",
+    .remedy = "install the CUDA toolkit 12 or 13 or the wheel nvidia-cuda-nvrtc, or "
+              "name its folder with --cuda",
 };
 const kc_culib_spec_t kc_culib_cupti = {
     .what = "CUPTI",
     .sonames = s_cupti_names,
     .subdirs = s_cupti_dirs,
-    .remedy = "install the CUDA toolkit or the wheel nvidia-cuda-cupti, or name its folder with --cuda",
+    .remedy = "install the CUDA toolkit or the wheel nvidia-cuda-cupti, or name its "
+              "folder with --cuda",
 };
 
 typedef struct search {
@@ -89,13 +91,15 @@ static bool s_try_glob (search_t *s, const char *pattern)
         if (s_try_root (s, g.gl_pathv[i]))
             break;
     globfree (&g);
-    // A pattern is named once whether it matched or not: it is what a person can act on.
+    // A pattern is named once whether it matched or not: it is what a person can act
+    // on.
     if (!s->found && matches == 0)
         kc_buf_printf (&s->tried, "%s%s", s->tried.size ? ", " : "", pattern);
     return s->found != NULL;
 }
 
-// Python environments reachable through PATH: <dir>/../lib/python3*/site-packages/nvidia/*/lib.
+// Python environments reachable through PATH:
+// <dir>/../lib/python3*/site-packages/nvidia/*/lib.
 static void s_try_wheels (search_t *s)
 {
     const char *env = getenv ("VIRTUAL_ENV");
@@ -110,7 +114,8 @@ static void s_try_wheels (search_t *s)
         char *dir = kc_strndup (path, n);
         char *python = kc_asprintf ("%s/python3", dir);
         if (n > 0 && kc_fs_exists (python)) {
-            char *p = kc_asprintf ("%s/../lib/python3*/site-packages/nvidia/*/lib", dir);
+            char *p =
+                kc_asprintf ("%s/../lib/python3*/site-packages/nvidia/*/lib", dir);
             s_try_glob (s, p);
             free (p);
         }
@@ -120,7 +125,8 @@ static void s_try_wheels (search_t *s)
     }
     const char *home = getenv ("HOME");
     if (home && *home) {
-        char *p = kc_asprintf ("%s/.local/lib/python3*/site-packages/nvidia/*/lib", home);
+        char *p =
+            kc_asprintf ("%s/.local/lib/python3*/site-packages/nvidia/*/lib", home);
         s_try_glob (s, p);
         free (p);
     }
@@ -195,7 +201,8 @@ void *kc_culib_open (const kc_culib_spec_t *spec, const char *where, char **path
 
 int kc_culib_symbol (void *handle, const char *symbol, void *slot)
 {
-    // ISO C has no cast from an object pointer to a function pointer; POSIX promises equal size.
+    // ISO C has no cast from an object pointer to a function pointer; POSIX promises
+    // equal size.
     void *address = dlsym (handle, symbol);
     memcpy (slot, &address, sizeof address);
     return address ? 0 : -1;

@@ -31,12 +31,14 @@ kc_cupti_api_t *kc_cupti_api_load (const char *where, kc_err_t *err)
     }
     const char *missing = s_fill (self);
     if (missing)
-        kc_fail (err, KC_EUNSUPPORTED, "CUPTI at %s has no %s; 12.6 update 2 or later is needed",
-                 self->path, missing);
+        kc_fail (err, KC_EUNSUPPORTED,
+                 "CUPTI at %s has no %s; 12.6 update 2 or later is needed", self->path,
+                 missing);
     else if (self->GetVersion (&self->version) != CUPTI_SUCCESS
              || self->version / MAJOR != CUPTI_API_VERSION / MAJOR)
         kc_fail (err, KC_EUNSUPPORTED,
-                 "CUPTI at %s has version %u, and this program was built for %d: the records differ; "
+                 "CUPTI at %s has version %u, and this program was built for %d: the "
+                 "records differ; "
                  "name the matching toolkit with --cuda",
                  self->path, self->version, CUPTI_API_VERSION);
     else
@@ -54,19 +56,22 @@ void kc_cupti_api_destroy (kc_cupti_api_t **self_p)
     *self_p = NULL;
 }
 
-int kc_cupti_ok (const kc_cupti_api_t *self, CUptiResult r, kc_err_t *err, const char *what)
+int kc_cupti_ok (const kc_cupti_api_t *self, CUptiResult r, kc_err_t *err,
+                 const char *what)
 {
     if (r == CUPTI_SUCCESS)
         return 0;
     const char *name = NULL;
     if (self->GetResultString (r, &name) != CUPTI_SUCCESS || !name)
         name = "unknown CUPTI error";
-    kc_code_t code = r == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ? KC_EREFUSED : KC_EFAILED;
+    kc_code_t code =
+        r == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ? KC_EREFUSED : KC_EFAILED;
     return kc_fail (err, code, "%s: %s (%d)", what, name, (int)r);
 }
 
-int kc_cupti_host_open (kc_cupti_host_t *self, const kc_cupti_api_t *api, const char *chip,
-                        const unsigned char *availability, kc_err_t *err)
+int kc_cupti_host_open (kc_cupti_host_t *self, const kc_cupti_api_t *api,
+                        const char *chip, const unsigned char *availability,
+                        kc_err_t *err)
 {
     CUpti_Profiler_Host_Initialize_Params p = {
         .structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
@@ -75,14 +80,17 @@ int kc_cupti_host_open (kc_cupti_host_t *self, const kc_cupti_api_t *api, const 
         .pCounterAvailabilityImage = availability,
     };
     *self = (kc_cupti_host_t){.api = api, .chip = chip, .availability = availability};
-    if (kc_cupti_ok (api, api->ProfilerHostInitialize (&p), err, "opening the host side of CUPTI") < 0)
+    if (kc_cupti_ok (api, api->ProfilerHostInitialize (&p), err,
+                     "opening the host side of CUPTI")
+        < 0)
         return kc_fail_in (err, "chip %s", chip);
     self->object = p.pHostObject;
     return 0;
 }
 
-/* One call for all metrics: those of one call share passes, while every further call opens passes of its own
- * (63 counters took 63 passes added one by one, and 11 together). */
+/* One call for all metrics: those of one call share passes, while every further call
+ * opens passes of its own (63 counters took 63 passes added one by one, and 11
+ * together). */
 static bool s_add (const kc_cupti_host_t *self, const char **names, size_t n)
 {
     CUpti_Profiler_Host_ConfigAddMetrics_Params p = {
@@ -107,19 +115,21 @@ void kc_cupti_host_close (kc_cupti_host_t *self)
     *self = (kc_cupti_host_t){0};
 }
 
-// True when this chip has the metric: asked on an object of its own, because a refusal spoils the object.
+// True when this chip has the metric: asked on an object of its own, because a refusal
+// spoils the object.
 static bool s_has (const kc_cupti_host_t *self, const char *name)
 {
     kc_cupti_host_t probe;
-    if (kc_cupti_host_open (&probe, self->api, self->chip, self->availability, NULL) < 0)
+    if (kc_cupti_host_open (&probe, self->api, self->chip, self->availability, NULL)
+        < 0)
         return false;
     bool has = s_add (&probe, &name, 1);
     kc_cupti_host_close (&probe);
     return has;
 }
 
-int kc_cupti_host_select (kc_cupti_host_t *self, const char *const *names, size_t n, bool *accepted,
-                          kc_err_t *err)
+int kc_cupti_host_select (kc_cupti_host_t *self, const char *const *names, size_t n,
+                          bool *accepted, kc_err_t *err)
 {
     kc_assert (self->n_names == 0);
     self->names = kc_calloc (n + 1, sizeof *self->names);
@@ -145,20 +155,22 @@ int kc_cupti_host_select (kc_cupti_host_t *self, const char *const *names, size_
     kc_cupti_host_close (self);
     *self = fresh;
     if (self->n_names > 0 && !s_add (self, self->names, self->n_names))
-        return kc_fail (err, KC_EFAILED, "CUPTI accepts %zu counters one by one and not together",
+        return kc_fail (err, KC_EFAILED,
+                        "CUPTI accepts %zu counters one by one and not together",
                         self->n_names);
     return 0;
 }
 
-unsigned char *kc_cupti_host_config (kc_cupti_host_t *self, size_t *size_p, size_t *passes_p,
-                                     kc_err_t *err)
+unsigned char *kc_cupti_host_config (kc_cupti_host_t *self, size_t *size_p,
+                                     size_t *passes_p, kc_err_t *err)
 {
     const kc_cupti_api_t *api = self->api;
     CUpti_Profiler_Host_GetConfigImageSize_Params size = {
         .structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE,
         .pHostObject = self->object,
     };
-    if (kc_cupti_ok (api, api->ProfilerHostGetConfigImageSize (&size), err, "size of the configuration")
+    if (kc_cupti_ok (api, api->ProfilerHostGetConfigImageSize (&size), err,
+                     "size of the configuration")
         < 0)
         return NULL;
     unsigned char *image = kc_calloc (1, size.configImageSize + 1);
@@ -173,8 +185,12 @@ unsigned char *kc_cupti_host_config (kc_cupti_host_t *self, size_t *size_p, size
         .configImageSize = size.configImageSize,
         .pConfigImage = image,
     };
-    if (kc_cupti_ok (api, api->ProfilerHostGetConfigImage (&get), err, "the configuration") < 0
-        || kc_cupti_ok (api, api->ProfilerHostGetNumOfPasses (&passes), err, "the number of passes") < 0) {
+    if (kc_cupti_ok (api, api->ProfilerHostGetConfigImage (&get), err,
+                     "the configuration")
+            < 0
+        || kc_cupti_ok (api, api->ProfilerHostGetNumOfPasses (&passes), err,
+                        "the number of passes")
+               < 0) {
         free (image);
         return NULL;
     }
@@ -183,8 +199,8 @@ unsigned char *kc_cupti_host_config (kc_cupti_host_t *self, size_t *size_p, size
     return image;
 }
 
-int kc_cupti_host_values (kc_cupti_host_t *self, const unsigned char *image, size_t size, size_t range,
-                          double *values, kc_err_t *err)
+int kc_cupti_host_values (kc_cupti_host_t *self, const unsigned char *image,
+                          size_t size, size_t range, double *values, kc_err_t *err)
 {
     CUpti_Profiler_Host_EvaluateToGpuValues_Params p = {
         .structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE,

@@ -10,6 +10,7 @@
 #define ACTIVE ".avg.pct_of_peak_sustained_active"
 #define STALL(reason) "smsp__warps_issue_stalled_" reason ".sum"
 
+// clang-format off: one counter, one line
 const kc_cupti_metric_t kc_cupti_metrics[] = {
     // time and clock
     {"gpu__time_duration.sum", "time_us", SUM, ALL},
@@ -80,6 +81,7 @@ const kc_cupti_metric_t kc_cupti_metrics[] = {
     {STALL ("dispatch_stall"), "", SUM, ALL},
     {STALL ("misc"), "", SUM, ALL},
 };
+// clang-format on
 const size_t kc_cupti_n_metrics = sizeof kc_cupti_metrics / sizeof kc_cupti_metrics[0];
 
 const kc_cupti_chip_t kc_cupti_chips[] = {

@@ -1,9 +1,11 @@
-/* kc-cupti-names - ask CUPTI's host library whether every counter of our table exists, and for the passes
+/* kc-cupti-names - ask CUPTI's host library whether every counter of our table exists,
+ * and for the passes
  *
  *   kc-cupti-names [--cuda DIR] [--chip NAME] [METRIC ...]
  *
- * Without metrics: the table of cupti_metrics.c on every chip it names.  Needs no GPU and no driver.  Exit 0
- * when all is as the table says, 1 when not, 17 (unsupported) when there is no CUPTI here.
+ * Without metrics: the table of cupti_metrics.c on every chip it names.  Needs no GPU
+ * and no driver.  Exit 0 when all is as the table says, 1 when not, 17 (unsupported)
+ * when there is no CUPTI here.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,8 @@ static int s_check_chip (const kc_cupti_api_t *api, const kc_cupti_chip_t *chip)
     for (size_t i = 0; i < kc_cupti_n_metrics; i++)
         names[i] = kc_cupti_metrics[i].name;
     if (kc_cupti_host_open (&host, api, chip->name, NULL, &err) < 0
-        || kc_cupti_host_select (&host, names, kc_cupti_n_metrics, accepted, &err) < 0) {
+        || kc_cupti_host_select (&host, names, kc_cupti_n_metrics, accepted, &err)
+               < 0) {
         printf ("FAIL %s: %s\n", chip->name, err.text);
         wrong++;
     }
@@ -32,8 +35,8 @@ static int s_check_chip (const kc_cupti_api_t *api, const kc_cupti_chip_t *chip)
         bool expected = !(kc_cupti_metrics[i].lacking & chip->bit);
         if (expected == accepted[i])
             continue;
-        printf ("FAIL %s: %s is %s, and the table says otherwise\n", chip->name, names[i],
-                accepted[i] ? "accepted" : "refused");
+        printf ("FAIL %s: %s is %s, and the table says otherwise\n", chip->name,
+                names[i], accepted[i] ? "accepted" : "refused");
         wrong++;
     }
     free (accepted);
@@ -45,8 +48,9 @@ static int s_check_chip (const kc_cupti_api_t *api, const kc_cupti_chip_t *chip)
     }
     else {
         bool few = passes <= chip->max_passes;
-        printf ("%s %s: %zu of %zu counters, %zu passes, at most %zu expected\n", few ? "ok" : "FAIL",
-                chip->name, host.n_names, kc_cupti_n_metrics, passes, chip->max_passes);
+        printf ("%s %s: %zu of %zu counters, %zu passes, at most %zu expected\n",
+                few ? "ok" : "FAIL", chip->name, host.n_names, kc_cupti_n_metrics,
+                passes, chip->max_passes);
         wrong += !few;
     }
     free (image);
@@ -56,7 +60,8 @@ static int s_check_chip (const kc_cupti_api_t *api, const kc_cupti_chip_t *chip)
 }
 
 // Passes of some metrics in one call; 0 when the chip lacks one.
-static size_t s_passes (const kc_cupti_api_t *api, const char *chip, const char *const *names, size_t n)
+static size_t s_passes (const kc_cupti_api_t *api, const char *chip,
+                        const char *const *names, size_t n)
 {
     kc_cupti_host_t host;
     kc_err_t err = {0};
@@ -108,7 +113,8 @@ int main (int argc, char **argv)
             break;
     }
     if (at < argc && strncmp (argv[at], "--", 2) == 0) {
-        fprintf (stderr, "usage: kc-cupti-names [--cuda DIR] [--chip NAME] [METRIC ...]\n");
+        fprintf (stderr,
+                 "usage: kc-cupti-names [--cuda DIR] [--chip NAME] [METRIC ...]\n");
         return kc_code_exit (KC_EUSAGE);
     }
     kc_err_t err = {0};

@@ -7,7 +7,8 @@
 #include "agents/gpu/cuda/culib.h"
 #include "common/util/kc_mem.h"
 
-// Fill the table; the name of the first needed symbol that is missing, or NULL when complete.
+// Fill the table; the name of the first needed symbol that is missing, or NULL when
+// complete.
 static const char *s_fill (kc_nvrtc_api_t *self)
 {
 #define KC_NVRTC_LOAD(needed, field, symbol, params)                                   \
@@ -15,7 +16,8 @@ static const char *s_fill (kc_nvrtc_api_t *self)
         return #symbol;
     KC_NVRTC_FUNCTIONS (KC_NVRTC_LOAD)
 #undef KC_NVRTC_LOAD
-    if (kc_culib_symbol (self->handle, "nvrtcGetErrorString", &self->GetErrorString) < 0)
+    if (kc_culib_symbol (self->handle, "nvrtcGetErrorString", &self->GetErrorString)
+        < 0)
         return "nvrtcGetErrorString";
     return NULL;
 }
@@ -31,7 +33,8 @@ kc_nvrtc_api_t *kc_nvrtc_api_load (const char *where, kc_err_t *err)
     const char *missing = s_fill (self);
     if (missing) {
         kc_fail (err, KC_EUNSUPPORTED,
-                 "NVRTC at %s has no %s: it is older than CUDA 11.8; install a newer toolkit",
+                 "NVRTC at %s has no %s: it is older than CUDA 11.8; install a newer "
+                 "toolkit",
                  self->path, missing);
         kc_nvrtc_api_destroy (&self);
         return NULL;

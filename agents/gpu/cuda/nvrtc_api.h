@@ -1,7 +1,9 @@
-/* nvrtc_api.h - NVIDIA's run-time compiler as we call it: our own declarations, and a table filled at run time
+/* nvrtc_api.h - NVIDIA's run-time compiler as we call it: our own declarations, and a
+ * table filled at run time
  *
- * Found like every NVIDIA library (culib.h).  A table is immutable after loading and may be used from any
- * thread; one program object belongs to one thread at a time.  No GPU and no driver is needed.
+ * Found like every NVIDIA library (culib.h).  A table is immutable after loading and
+ * may be used from any thread; one program object belongs to one thread at a time.  No
+ * GPU and no driver is needed.
  */
 #ifndef KC_NVRTC_API_H
 #define KC_NVRTC_API_H
@@ -13,7 +15,8 @@
 typedef unsigned kc_nvrtc_result_t; // 0 is success
 typedef struct _nvrtcProgram *kc_nvrtc_program_t;
 
-// X (name in the real header, value): an enum KC_<name> here, compared with <name> by the test.
+// X (name in the real header, value): an enum KC_<name> here, compared with <name> by
+// the test.
 #define KC_NVRTC_CONSTANTS(X)                                                          \
     X (NVRTC_SUCCESS, 0)                                                               \
     X (NVRTC_ERROR_OUT_OF_MEMORY, 1)                                                   \
@@ -29,7 +32,8 @@ enum {
 #undef KC_NVRTC_CONSTANT
 };
 
-// X (needed, field of the table, exported symbol, parameters): each returns kc_nvrtc_result_t.
+// X (needed, field of the table, exported symbol, parameters): each returns
+// kc_nvrtc_result_t.
 #define KC_NVRTC_FUNCTIONS(X)                                                          \
     X (1, Version, nvrtcVersion, (int *, int *))                                       \
     X (0, GetNumSupportedArchs, nvrtcGetNumSupportedArchs, (int *))                    \
@@ -63,9 +67,10 @@ typedef struct kc_nvrtc_api {
     int major, minor; // of the compiler, asked at loading
 } kc_nvrtc_api_t;
 
-/* Find, open and ask the version; NULL with 'err' (KC_EUNSUPPORTED) naming every place tried.  'where': a
- * toolkit's folder, the library's folder or the library itself; may be NULL.  A sandboxed compile child gets
- * the path that its parent found with kc_culib_find (&kc_culib_nvrtc, ...). */
+/* Find, open and ask the version; NULL with 'err' (KC_EUNSUPPORTED) naming every place
+ * tried.  'where': a toolkit's folder, the library's folder or the library itself; may
+ * be NULL.  A sandboxed compile child gets the path that its parent found with
+ * kc_culib_find (&kc_culib_nvrtc, ...). */
 kc_nvrtc_api_t *kc_nvrtc_api_load (const char *where, kc_err_t *err);
 void kc_nvrtc_api_destroy (kc_nvrtc_api_t **self_p);
 

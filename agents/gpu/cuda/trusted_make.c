@@ -2,9 +2,10 @@
  *
  *   kc-cuda-trusted SOURCE HEADER OUTPUT
  *
- * Run by hand after a change of trusted.cu or kc_philox.h, where NVRTC is installed.  The first line of the
- * output names the digest of both, which a test compares.  The PTX version is lowered to what CUDA 11.8
- * reads: nothing in the file is younger, and the driver of a GPU node may be.
+ * Run by hand after a change of trusted.cu or kc_philox.h, where NVRTC is installed.
+ * The first line of the output names the digest of both, which a test compares.  The
+ * PTX version is lowered to what CUDA 11.8 reads: nothing in the file is younger, and
+ * the driver of a GPU node may be.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +21,11 @@ enum { MAX_SOURCE = 1 << 20 };
 
 static const char s_ptx_version[] = ".version 7.8";
 
-static char *s_compile (kc_nvrtc_api_t *rtc, const char *source, const char *header, kc_err_t *err)
+static char *s_compile (kc_nvrtc_api_t *rtc, const char *source, const char *header,
+                        kc_err_t *err)
 {
-    static const char *const options[]
-        = {"--gpu-architecture=compute_80", "--std=c++17", "--fmad=false"};
+    static const char *const options[] = {"--gpu-architecture=compute_80",
+                                          "--std=c++17", "--fmad=false"};
     const char *headers[] = {header};
     const char *names[] = {"agents/gpu/judge/kc_philox.h"};
     kc_nvrtc_program_t program = NULL;
@@ -33,7 +35,8 @@ static char *s_compile (kc_nvrtc_api_t *rtc, const char *source, const char *hea
         kc_fail (err, KC_EFAILED, "NVRTC refused the source");
         return NULL;
     }
-    kc_nvrtc_result_t r = rtc->CompileProgram (program, (int)KC_COUNT (options), options);
+    kc_nvrtc_result_t r =
+        rtc->CompileProgram (program, (int)KC_COUNT (options), options);
     if (rtc->GetProgramLogSize (program, &size) == KC_NVRTC_SUCCESS && size > 1) {
         char *log = kc_calloc (1, size + 1);
         rtc->GetProgramLog (program, log);
@@ -50,11 +53,15 @@ static char *s_compile (kc_nvrtc_api_t *rtc, const char *source, const char *hea
     return ptx;
 }
 
-// Lower the version, drop the compiler's comments (they name its build), put the digest in front.
-static int s_store (const char *ptx, const char *digest, const char *path, kc_err_t *err)
+// Lower the version, drop the compiler's comments (they name its build), put the digest
+// in front.
+static int s_store (const char *ptx, const char *digest, const char *path,
+                    kc_err_t *err)
 {
     kc_buf_t out = {0};
-    kc_buf_printf (&out, "// made from trusted.cu and kc_philox.h by kc-cuda-trusted; sha256 %s\n", digest);
+    kc_buf_printf (
+        &out, "// made from trusted.cu and kc_philox.h by kc-cuda-trusted; sha256 %s\n",
+        digest);
     for (const char *line = ptx; *line;) {
         size_t n = strcspn (line, "\n");
         if (strncmp (line, ".version ", 9) == 0)

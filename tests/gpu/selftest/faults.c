@@ -1,4 +1,5 @@
-// faults.c - runs that end the context: what is found, and that nothing is called afterwards
+// faults.c - runs that end the context: what is found, and that nothing is called
+// afterwards
 
 #include "tests/gpu/selftest/selftest.h"
 
@@ -16,8 +17,10 @@ typedef struct fault {
 } fault_t;
 
 static const fault_t s_faults[] = {
-    {"oob", "write_at", KC_PROGRAM_DTYPE_F32, (int64_t)1 << 44, true, KC_VERDICT_STATUS_OUT_OF_BOUNDS},
-    {"misaligned", "misaligned", KC_PROGRAM_DTYPE_F32, 0, false, KC_VERDICT_STATUS_LAUNCH_ERROR},
+    {"oob", "write_at", KC_PROGRAM_DTYPE_F32, (int64_t)1 << 44, true,
+     KC_VERDICT_STATUS_OUT_OF_BOUNDS},
+    {"misaligned", "misaligned", KC_PROGRAM_DTYPE_F32, 0, false,
+     KC_VERDICT_STATUS_LAUNCH_ERROR},
     {"trap", "trapped", KC_PROGRAM_DTYPE_I32, 0, false, KC_VERDICT_STATUS_LAUNCH_ERROR},
     {"hang", "forever", KC_PROGRAM_DTYPE_I32, 0, false, KC_VERDICT_STATUS_TIMEOUT},
 };
@@ -53,11 +56,13 @@ int kc_st_fault (kc_st_t *st, const char *name)
         return 0;
     const int64_t start = kc_clock_ns ();
     st->dev->ops->run (st->dev, &run.who, false, &limits, &finding);
-    kc_st_check (st, finding.status == f->expected && finding.sticky && finding.step == 0, f->name,
-                 "%.2f s: %s", (double)(kc_clock_ns () - start) / 1e9, finding.text);
+    kc_st_check (
+        st, finding.status == f->expected && finding.sticky && finding.step == 0,
+        f->name, "%.2f s: %s", (double)(kc_clock_ns () - start) / 1e9, finding.text);
     char data[256];
     bool refused = st->dev->ops->read (st->dev, run.who.arena, 1, data, &err) < 0
-                   && st->dev->ops->run (st->dev, &run.who, false, &limits, &again) < 0 && again.sticky;
+                   && st->dev->ops->run (st->dev, &run.who, false, &limits, &again) < 0
+                   && again.sticky;
     kc_st_check (st, refused, "nothing-after-it", "%s", err.text);
     return 0;
 }

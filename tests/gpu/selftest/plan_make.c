@@ -67,8 +67,8 @@ void kc_pm_free (kc_plan_t **plan_p)
     *plan_p = NULL;
 }
 
-int kc_pm_buffer (kc_plan_t *plan, const char *name, kc_plan_role_t role, kc_program_dtype_t dtype,
-                  int64_t elements)
+int kc_pm_buffer (kc_plan_t *plan, const char *name, kc_plan_role_t role,
+                  kc_program_dtype_t dtype, int64_t elements)
 {
     kc_plan_buffer_t *b = kc_push (&plan->buffers, &plan->n_buffers, sizeof *b);
     b->name = kc_strdup (name);
@@ -80,7 +80,8 @@ int kc_pm_buffer (kc_plan_t *plan, const char *name, kc_plan_role_t role, kc_pro
     b->bytes = elements * s_size (dtype);
     b->align = 256;
     b->readonly = role == KC_ROLE_INPUT || role == KC_ROLE_PARAM;
-    b->fill.kind = s_is_float (dtype) ? KC_CARD_FILL_KIND_UNIFORM : KC_CARD_FILL_KIND_INTEGER;
+    b->fill.kind =
+        s_is_float (dtype) ? KC_CARD_FILL_KIND_UNIFORM : KC_CARD_FILL_KIND_INTEGER;
     b->fill.has_a = b->fill.has_b = true;
     b->fill.a = s_is_float (dtype) ? -1 : 0;
     b->fill.b = s_is_float (dtype) ? 1 : 99;
@@ -115,8 +116,9 @@ static void s_range (const kc_plan_t *plan, kc_plan_step_t *s, int buffer, bool 
     r->writes = writes;
 }
 
-kc_plan_step_t *kc_pm_launch (kc_plan_t *plan, int kernel, uint32_t grid, uint32_t block, int64_t shared,
-                              size_t n_args, const kc_pm_arg_t *args)
+kc_plan_step_t *kc_pm_launch (kc_plan_t *plan, int kernel, uint32_t grid,
+                              uint32_t block, int64_t shared, size_t n_args,
+                              const kc_pm_arg_t *args)
 {
     kc_plan_step_t *s = s_step (plan, KC_PLAN_KERNEL);
     size_t at = 0;
@@ -154,7 +156,8 @@ kc_plan_step_t *kc_pm_copy (kc_plan_t *plan, int dst, int src, int64_t bytes)
     return s;
 }
 
-kc_plan_step_t *kc_pm_fill (kc_plan_t *plan, int dst, uint32_t pattern, int pattern_size)
+kc_plan_step_t *kc_pm_fill (kc_plan_t *plan, int dst, uint32_t pattern,
+                            int pattern_size)
 {
     kc_plan_step_t *s = s_step (plan, KC_PLAN_FILL);
     s->dst = dst;

@@ -19,7 +19,8 @@ static double s_value (const kc_dev_profile_t *p, int step, const char *name)
     return NAN;
 }
 
-// Every stall state of active warps over active warp-cycles: 1 when the set of states is whole.
+// Every stall state of active warps over active warp-cycles: 1 when the set of states
+// is whole.
 static double s_stall_sum (const kc_dev_profile_t *p, int step)
 {
     double sum = 0;
@@ -43,8 +44,8 @@ static void s_print (const kc_dev_profile_t *p)
 {
     for (size_t i = 0; i < p->n_steps; i++)
         for (size_t k = 0; k < p->steps[i].n; k++)
-            printf ("note step %d %s = %.6g\n", p->steps[i].step, p->steps[i].counters[k].name,
-                    p->steps[i].counters[k].value);
+            printf ("note step %d %s = %.6g\n", p->steps[i].step,
+                    p->steps[i].counters[k].name, p->steps[i].counters[k].value);
 }
 
 void kc_st_profile (kc_st_t *st)
@@ -70,39 +71,53 @@ void kc_st_profile (kc_st_t *st)
     const int64_t start = kc_clock_ns ();
     int rc = st->dev->ops->profile (st->dev, &run.who, &kc_st_limits, &prof, &finding);
     const double seconds = (double)(kc_clock_ns () - start) / 1e9;
-    kc_st_check (st, rc == 0 && prof.n_steps == 3, "profile", "%zu steps, %d passes, %.2f s, total %.1f us, busy %.1f us, %s %s",
+    kc_st_check (st, rc == 0 && prof.n_steps == 3, "profile",
+                 "%zu steps, %d passes, %.2f s, total %.1f us, busy %.1f us, %s %s",
                  prof.n_steps, prof.passes, seconds, prof.total_us, prof.kernel_us,
-                 prof.counters_missing ? prof.missing_reason : "all counters", finding.text);
-    const double copy_us = s_value (&prof, 0, "kc.time_us"), spin_us = s_value (&prof, 2, "kc.time_us");
+                 prof.counters_missing ? prof.missing_reason : "all counters",
+                 finding.text);
+    const double copy_us = s_value (&prof, 0, "kc.time_us"),
+                 spin_us = s_value (&prof, 2, "kc.time_us");
     if (isnan (copy_us))
         printf ("SKIP activity records: %s\n", prof.missing_reason);
     else
-        kc_st_check (st, copy_us > 50 && fabs (spin_us - 100) < 15, "activity",
-                     "copy %.1f us (%.2f TB/s), two spins of 50 us %.1f us, %g launches", copy_us,
-                     8.0 * (double)n / copy_us / 1e6, spin_us, s_value (&prof, 2, "kc.launches"));
+        kc_st_check (
+            st, copy_us > 50 && fabs (spin_us - 100) < 15, "activity",
+            "copy %.1f us (%.2f TB/s), two spins of 50 us %.1f us, %g launches",
+            copy_us, 8.0 * (double)n / copy_us / 1e6, spin_us,
+            s_value (&prof, 2, "kc.launches"));
     if (prof.counters_missing) {
         printf ("SKIP counters: %s\n", prof.missing_reason);
-        kc_st_check (st, prof.missing_reason[0] != 0, "counters-reason", "%s", prof.missing_reason);
+        kc_st_check (st, prof.missing_reason[0] != 0, "counters-reason", "%s",
+                     prof.missing_reason);
     }
     else {
         const double read = s_value (&prof, 0, "dram__bytes_read.sum");
         const double write = s_value (&prof, 0, "dram__bytes_write.sum");
         const double bytes = 4.0 * (double)n;
-        kc_st_check (st, fabs (read / bytes - 1) < 0.1 && write / bytes > 0.7 && write / bytes < 1.1,
-                     "counters-dram", "%.1f MB read, %.1f MB written of %.1f MB each", read / 1e6,
-                     write / 1e6, bytes / 1e6);
-        const double requests = s_value (&prof, 0, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum");
-        const double sectors = s_value (&prof, 0, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum");
-        kc_st_check (st, fabs (requests / ((double)n / 4 / 32) - 1) < 0.02 && fabs (sectors / requests - 16) < 0.1,
-                     "counters-loads", "%.0f requests, %.2f sectors each (a warp of float4 is 16)", requests,
-                     sectors / requests);
+        kc_st_check (st,
+                     fabs (read / bytes - 1) < 0.1 && write / bytes > 0.7
+                         && write / bytes < 1.1,
+                     "counters-dram", "%.1f MB read, %.1f MB written of %.1f MB each",
+                     read / 1e6, write / 1e6, bytes / 1e6);
+        const double requests =
+            s_value (&prof, 0, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum");
+        const double sectors =
+            s_value (&prof, 0, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum");
+        kc_st_check (st,
+                     fabs (requests / ((double)n / 4 / 32) - 1) < 0.02
+                         && fabs (sectors / requests - 16) < 0.1,
+                     "counters-loads",
+                     "%.0f requests, %.2f sectors each (a warp of float4 is 16)",
+                     requests, sectors / requests);
         const double stalls = s_stall_sum (&prof, 0);
-        kc_st_check (st, fabs (stalls - 1) < 0.02, "counters-stalls", "all states of active warps sum to %.4f",
-                     stalls);
-        kc_st_check (st, prof.passes > 0 && prof.passes <= 12, "counters-passes", "%d passes for %zu counters",
-                     prof.passes, kc_cupti_n_metrics);
+        kc_st_check (st, fabs (stalls - 1) < 0.02, "counters-stalls",
+                     "all states of active warps sum to %.4f", stalls);
+        kc_st_check (st, prof.passes > 0 && prof.passes <= 12, "counters-passes",
+                     "%d passes for %zu counters", prof.passes, kc_cupti_n_metrics);
         const double clock = s_value (&prof, 0, "sm__cycles_elapsed.avg.per_second");
-        kc_st_check (st, clock > 3e8 && clock < 3e9, "counters-clock", "%.0f MHz while profiling", clock / 1e6);
+        kc_st_check (st, clock > 3e8 && clock < 3e9, "counters-clock",
+                     "%.0f MHz while profiling", clock / 1e6);
         s_print (&prof);
     }
     s_free (&prof);

@@ -1,10 +1,12 @@
-/* kc-cuda-selftest - every function of the cuda backend against real hardware, in under a minute
+/* kc-cuda-selftest - every function of the cuda backend against real hardware, in under
+ * a minute
  *
  *   kc-cuda-selftest [--cuda DIR] [PART ...]
  *
- * Parts: basics launches timing leftovers profile (all of them when none is named), and the faults oob,
- * misaligned, trap, hang, of which one ends the process.  Prints one line per check, "ok NAME: facts" or
- * "FAIL NAME: facts", and a closing count.  Exit 0 when nothing failed, 17 where there is no GPU.
+ * Parts: basics launches timing leftovers profile (all of them when none is named), and
+ * the faults oob, misaligned, trap, hang, of which one ends the process.  Prints one
+ * line per check, "ok NAME: facts" or "FAIL NAME: facts", and a closing count.  Exit 0
+ * when nothing failed, 17 where there is no GPU.
  */
 #include "tests/gpu/selftest/selftest.h"
 
@@ -43,10 +45,14 @@ bool kc_st_prepare (kc_st_t *st, kc_st_run_t *run, kc_plan_t *plan)
     bool good = run->who.arena != NULL;
     for (size_t i = 0; good && i < plan->n_buffers; i++) {
         const kc_plan_buffer_t *b = &plan->buffers[i];
-        if (b->role == KC_ROLE_INPUT || b->role == KC_ROLE_PARAM || b->role == KC_ROLE_INOUT)
-            good = st->dev->ops->generate (st->dev, run->who.arena, (int)i, &b->fill, 1 + i, &err) == 0;
+        if (b->role == KC_ROLE_INPUT || b->role == KC_ROLE_PARAM
+            || b->role == KC_ROLE_INOUT)
+            good = st->dev->ops->generate (st->dev, run->who.arena, (int)i, &b->fill,
+                                           1 + i, &err)
+                   == 0;
         else
-            good = st->dev->ops->poison (st->dev, run->who.arena, (int)i, 0xff, &err) == 0;
+            good =
+                st->dev->ops->poison (st->dev, run->who.arena, (int)i, 0xff, &err) == 0;
     }
     if (!good)
         kc_st_check (st, false, "prepare", "%s", err.text);
@@ -86,14 +92,17 @@ static char *s_compile (kc_st_t *st, const char *where, size_t *size_p)
     const int sm = st->dev->info.facts.sm;
     char *arch = kc_asprintf ("--gpu-architecture=sm_%d%s", sm, sm >= 90 ? "a" : "");
     const char *options[] = {arch, "--std=c++17", "-lineinfo"};
-    char *source = kc_strndup ((const char *)kc_selftest_kernels, kc_selftest_kernels_size);
+    char *source =
+        kc_strndup ((const char *)kc_selftest_kernels, kc_selftest_kernels_size);
     kc_nvrtc_program_t program = NULL;
     char *cubin = NULL;
-    kc_nvrtc_result_t r = rtc->CreateProgram (&program, source, "kernels.cu", 0, NULL, NULL);
+    kc_nvrtc_result_t r =
+        rtc->CreateProgram (&program, source, "kernels.cu", 0, NULL, NULL);
     if (r == KC_NVRTC_SUCCESS)
         r = rtc->CompileProgram (program, (int)KC_COUNT (options), options);
     size_t n = 0;
-    if (r == KC_NVRTC_SUCCESS && rtc->GetCUBINSize (program, size_p) == KC_NVRTC_SUCCESS) {
+    if (r == KC_NVRTC_SUCCESS
+        && rtc->GetCUBINSize (program, size_p) == KC_NVRTC_SUCCESS) {
         cubin = kc_calloc (1, *size_p + 1);
         rtc->GetCUBIN (program, cubin);
     }
@@ -103,8 +112,9 @@ static char *s_compile (kc_st_t *st, const char *where, size_t *size_p)
         printf ("%s\n", log);
         free (log);
     }
-    kc_st_check (st, cubin != NULL, "nvrtc", "%d.%d at %s, %s, %.0f ms: %s", rtc->major, rtc->minor,
-                 rtc->path, arch, (double)(kc_clock_ns () - start) / 1e6, rtc->GetErrorString (r));
+    kc_st_check (st, cubin != NULL, "nvrtc", "%d.%d at %s, %s, %.0f ms: %s", rtc->major,
+                 rtc->minor, rtc->path, arch, (double)(kc_clock_ns () - start) / 1e6,
+                 rtc->GetErrorString (r));
     if (program)
         rtc->DestroyProgram (&program);
     kc_nvrtc_api_destroy (&rtc);
@@ -124,13 +134,16 @@ static bool s_open (kc_st_t *st, const char *where, kc_err_t *err)
     const kc_dev_info_t *i = &st->dev->info;
     const kc_device_facts_t *f = &i->facts;
     kc_st_check (st, i->bandwidth > 1e11 && f->sms > 0 && f->warp == 32, "open",
-                 "%s %s, driver %s, sm_%d, %d SMs, %.1f GiB, %.0f GB/s specified, L2 %.1f MiB, shared %lld "
+                 "%s %s, driver %s, sm_%d, %d SMs, %.1f GiB, %.0f GB/s specified, L2 "
+                 "%.1f MiB, shared %lld "
                  "(+%lld), clock %d MHz, %.0f ms",
-                 i->gpu, i->uuid, i->driver, f->sm, f->sms, (double)i->memory_bytes / 1073741824.0,
-                 i->bandwidth / 1e9, (double)f->l2_bytes / 1048576.0, (long long)f->shared_block,
+                 i->gpu, i->uuid, i->driver, f->sm, f->sms,
+                 (double)i->memory_bytes / 1073741824.0, i->bandwidth / 1e9,
+                 (double)f->l2_bytes / 1048576.0, (long long)f->shared_block,
                  (long long)f->shared_reserved, st->cuda->clock_khz / 1000,
                  (double)(kc_clock_ns () - start) / 1e6);
-    printf ("note counters: %s %s\n", i->counters ? "expected" : "not expected:", i->counters_reason);
+    printf ("note counters: %s %s\n",
+            i->counters ? "expected" : "not expected:", i->counters_reason);
     return true;
 }
 
@@ -157,8 +170,9 @@ static void s_part (kc_st_t *st, const char *name)
         const char *name;
         void (*run) (kc_st_t *st);
     } parts[] = {
-        {"basics", kc_st_basics},       {"launches", kc_st_launches}, {"timing", kc_st_timing},
-        {"leftovers", kc_st_leftovers}, {"profile", kc_st_profile},
+        {"basics", kc_st_basics},   {"launches", kc_st_launches},
+        {"timing", kc_st_timing},   {"leftovers", kc_st_leftovers},
+        {"profile", kc_st_profile},
     };
     bool known = false;
     for (size_t i = 0; i < KC_COUNT (parts); i++) {
@@ -166,7 +180,8 @@ static void s_part (kc_st_t *st, const char *name)
             continue;
         const int64_t start = kc_clock_ns ();
         parts[i].run (st);
-        printf ("note %s took %.1f s\n", parts[i].name, (double)(kc_clock_ns () - start) / 1e9);
+        printf ("note %s took %.1f s\n", parts[i].name,
+                (double)(kc_clock_ns () - start) / 1e9);
         known = true;
     }
     if (!known && kc_st_fault (st, name) < 0)

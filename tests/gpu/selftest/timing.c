@@ -1,4 +1,5 @@
-// timing.c - events, gate, flush, graph against stream, interleaving, verification of timed runs
+// timing.c - events, gate, flush, graph against stream, interleaving, verification of
+// timed runs
 
 #include "tests/gpu/selftest/selftest.h"
 
@@ -56,7 +57,8 @@ static kc_plan_t *s_empty_plan (int steps)
 }
 
 // Time one plan; the median, or NaN with a FAIL line.
-static double s_time_one (kc_st_t *st, const char *name, kc_plan_t *plan, bool graph, kc_dev_timing_t *out)
+static double s_time_one (kc_st_t *st, const char *name, kc_plan_t *plan, bool graph,
+                          kc_dev_timing_t *out)
 {
     kc_st_run_t run;
     kc_dev_finding_t finding;
@@ -84,37 +86,42 @@ static void s_bandwidth (kc_st_t *st)
     double us = s_time_one (st, "copy-1GiB", s_copy_plan (n, grid), false, &t);
     double rate = 8.0 * (double)n / us * 1e6;
     kc_st_check (st, rate > 0.6 * specified && rate < specified, "copy-1GiB",
-                 "%.1f us = %.2f TB/s read + write, %.0f %% of %.2f; %d samples; %s", us, rate / 1e12,
-                 100 * rate / specified, specified / 1e12, t.n, t.note);
-    // 16 MiB fits the L2 several times: only a flushed cache keeps this below the memory's rate.
+                 "%.1f us = %.2f TB/s read + write, %.0f %% of %.2f; %d samples; %s",
+                 us, rate / 1e12, 100 * rate / specified, specified / 1e12, t.n,
+                 t.note);
+    // 16 MiB fits the L2 several times: only a flushed cache keeps this below the
+    // memory's rate.
     us = s_time_one (st, "copy-16MiB-cold", s_copy_plan (1 << 22, grid), false, &t);
     rate = 4.0 * (double)(1 << 22) / us * 1e6; // reads alone must come from memory
     kc_st_check (st, rate < specified, "copy-16MiB-cold",
-                 "%.2f us = %.2f TB/s of reads (flush before every sample); %s", us, rate / 1e12, t.note);
+                 "%.2f us = %.2f TB/s of reads (flush before every sample); %s", us,
+                 rate / 1e12, t.note);
 }
 
 static void s_launches (kc_st_t *st)
 {
     kc_dev_timing_t t;
     double nothing = s_time_one (st, "empty-kernel", s_empty_plan (1), false, &t);
-    kc_st_check (st, nothing > 0.1 && nothing < 20, "empty-kernel", "%.2f us between events; %s", nothing,
-                 t.note);
+    kc_st_check (st, nothing > 0.1 && nothing < 20, "empty-kernel",
+                 "%.2f us between events; %s", nothing, t.note);
     double three = s_time_one (st, "three-empty-stream", s_empty_plan (3), false, &t);
     double graph = s_time_one (st, "three-empty-graph", s_empty_plan (3), true, &t);
     kc_st_check (st, three > 0 && graph > 0 && three < 60 && graph < 60, "three-empty",
                  "stream %.2f us, graph %.2f us, per step %.2f and %.2f", three, graph,
                  (three - nothing) / 2, (graph - nothing) / 2);
-    double many = s_time_one (st, "1000-launches-ungated", s_empty_plan (1000), false, &t);
-    double many_graph = s_time_one (st, "1000-launches-graph", s_empty_plan (1000), true, &t);
+    double many =
+        s_time_one (st, "1000-launches-ungated", s_empty_plan (1000), false, &t);
+    double many_graph =
+        s_time_one (st, "1000-launches-graph", s_empty_plan (1000), true, &t);
     kc_st_check (st, many > 0 && many_graph > 0, "launch-cost",
-                 "1000 launches: stream without gate %.2f us each, graph %.2f us each", many / 1000,
-                 many_graph / 1000);
+                 "1000 launches: stream without gate %.2f us each, graph %.2f us each",
+                 many / 1000, many_graph / 1000);
     double spin = s_time_one (st, "known-100us", s_spin_plan (1, 100000), false, &t);
-    kc_st_check (st, spin > 95 && spin < 110, "known-100us", "a kernel of 100 us takes %.2f us; %s", spin,
-                 t.note);
+    kc_st_check (st, spin > 95 && spin < 110, "known-100us",
+                 "a kernel of 100 us takes %.2f us; %s", spin, t.note);
     spin = s_time_one (st, "known-3x10us", s_spin_plan (3, 10000), true, &t);
-    kc_st_check (st, spin > 28 && spin < 45, "known-3x10us", "three of 10 us in a graph take %.2f us",
-                 spin);
+    kc_st_check (st, spin > 28 && spin < 45, "known-3x10us",
+                 "three of 10 us in a graph take %.2f us", spin);
 }
 
 typedef struct calls {
@@ -149,15 +156,17 @@ static void s_interleaved (kc_st_t *st)
     const int64_t start = kc_clock_ns ();
     int rc = st->dev->ops->time (st->dev, who, 2, &o, &kc_st_limits, &t, &finding);
     double seconds = (double)(kc_clock_ns () - start) / 1e9;
-    double x = rc == 0 ? kc_st_median (t.us[0], t.n) : 0, y = rc == 0 ? kc_st_median (t.us[1], t.n) : 0;
+    double x = rc == 0 ? kc_st_median (t.us[0], t.n) : 0,
+           y = rc == 0 ? kc_st_median (t.us[1], t.n) : 0;
     kc_st_check (st,
-                 rc == 0 && fabs (x / y - 1) < 0.02 && calls.by[0] == calls.by[1] && calls.n >= 2
-                     && calls.last[0] == calls.last[1],
+                 rc == 0 && fabs (x / y - 1) < 0.02 && calls.by[0] == calls.by[1]
+                     && calls.n >= 2 && calls.last[0] == calls.last[1],
                  "interleaved-equals",
-                 "the same kernel twice: %.2f and %.2f us, ratio %.4f, %d samples in %.2f s, %d verified, %d "
+                 "the same kernel twice: %.2f and %.2f us, ratio %.4f, %d samples in "
+                 "%.2f s, %d verified, %d "
                  "discarded, suspect %d; %s %s",
-                 x, y, y > 0 ? x / y : 0, t.n, seconds, calls.n, t.discarded, t.suspect, t.note,
-                 rc < 0 ? finding.text : "");
+                 x, y, y > 0 ? x / y : 0, t.n, seconds, calls.n, t.discarded, t.suspect,
+                 t.note, rc < 0 ? finding.text : "");
     free (t.us[0]);
     free (t.us[1]);
     kc_st_release (st, &a);
@@ -178,8 +187,8 @@ static void s_mutation (kc_st_t *st)
     if (!kc_st_prepare (st, &run, p))
         return;
     int rc = st->dev->ops->time (st->dev, &run.who, 1, &o, &kc_st_limits, &t, &finding);
-    kc_st_check (st, rc < 0 && finding.status == KC_VERDICT_STATUS_INPUT_MUTATED, "timed-mutation", "%s",
-                 finding.text);
+    kc_st_check (st, rc < 0 && finding.status == KC_VERDICT_STATUS_INPUT_MUTATED,
+                 "timed-mutation", "%s", finding.text);
     free (t.us[0]);
     kc_st_release (st, &run);
 }

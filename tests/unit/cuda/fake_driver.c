@@ -10,7 +10,8 @@
 
 kc_fake_t kc_fake;
 
-// Nobody reads what the flush writes, and writing it would take all the time of these tests.
+// Nobody reads what the flush writes, and writing it would take all the time of these
+// tests.
 enum { BIG = 64 << 20 };
 
 typedef struct op { // queued work
@@ -60,14 +61,24 @@ static const kc_fake_kernel_t s_trusted[] = {
     {.name = "kc_clock", .run = s_clock, .n_params = 2, .sizes = {8, 8}},
     {.name = "kc_scrub", .run = s_nothing, .n_params = 4, .sizes = {4, 4, 4, 8}},
     {.name = "kc_scrub_stack_256", .run = s_nothing, .n_params = 3, .sizes = {4, 4, 8}},
-    {.name = "kc_scrub_stack_1024", .run = s_nothing, .n_params = 3, .sizes = {4, 4, 8}},
-    {.name = "kc_scrub_stack_4096", .run = s_nothing, .n_params = 3, .sizes = {4, 4, 8}},
-    {.name = "kc_scrub_stack_16384", .run = s_nothing, .n_params = 3, .sizes = {4, 4, 8}},
+    {.name = "kc_scrub_stack_1024",
+     .run = s_nothing,
+     .n_params = 3,
+     .sizes = {4, 4, 8}},
+    {.name = "kc_scrub_stack_4096",
+     .run = s_nothing,
+     .n_params = 3,
+     .sizes = {4, 4, 8}},
+    {.name = "kc_scrub_stack_16384",
+     .run = s_nothing,
+     .n_params = 3,
+     .sizes = {4, 4, 8}},
 };
 
 static void s_log (const char *word)
 {
-    int n = snprintf (kc_fake.log + kc_fake.log_size, sizeof kc_fake.log - kc_fake.log_size, "%s ", word);
+    int n = snprintf (kc_fake.log + kc_fake.log_size,
+                      sizeof kc_fake.log - kc_fake.log_size, "%s ", word);
     if (n > 0 && kc_fake.log_size + (size_t)n < sizeof kc_fake.log)
         kc_fake.log_size += (size_t)n;
 }
@@ -103,7 +114,8 @@ static kc_cu_result_t s_enter (void)
     return KC_CUDA_SUCCESS;
 }
 
-// A block that the driver owns: a lost context keeps it until the end of the process, here until the reset.
+// A block that the driver owns: a lost context keeps it until the end of the process,
+// here until the reset.
 static void *s_own (size_t size)
 {
     void *p = kc_calloc (1, size);
@@ -240,7 +252,8 @@ static kc_cu_result_t f_DriverGetVersion (int *v)
 // Asked for words about an error that happened, not a call of the work: never counted.
 static kc_cu_result_t f_GetErrorName (kc_cu_result_t r, const char **name)
 {
-    *name = r == KC_CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_FAKE";
+    *name = r == KC_CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                                               : "CUDA_ERROR_FAKE";
     return KC_CUDA_SUCCESS;
 }
 
@@ -354,7 +367,6 @@ static kc_cu_result_t f_DeviceGetPCIBusId (char *out, int size, kc_cu_device_t d
 }
 
 // ---- contexts, streams, events ----
-
 
 static kc_cu_result_t f_CtxCreate (kc_cu_context_t *c, unsigned flags, kc_cu_device_t d)
 {
@@ -485,7 +497,9 @@ static kc_fake_alloc_t *s_find (uint64_t p, size_t bytes)
     }
     const uint64_t constant = (uint64_t)(uintptr_t)kc_fake.constant_bytes;
     static kc_fake_alloc_t here;
-    return p >= constant && p + bytes <= constant + sizeof kc_fake.constant_bytes ? &here : NULL;
+    return p >= constant && p + bytes <= constant + sizeof kc_fake.constant_bytes
+               ? &here
+               : NULL;
 }
 
 static kc_cu_result_t f_MemGetInfo (size_t *free_bytes, size_t *total)
@@ -505,8 +519,8 @@ static kc_cu_result_t s_alloc (void **out, size_t size)
     kc_assert (p);
     if (size < BIG)
         memset (p, 0xcd, size);
-    *(kc_fake_alloc_t *)kc_push (&kc_fake.allocs, &kc_fake.n_allocs, sizeof (kc_fake_alloc_t))
-        = (kc_fake_alloc_t){p, size};
+    *(kc_fake_alloc_t *)kc_push (&kc_fake.allocs, &kc_fake.n_allocs,
+                                 sizeof (kc_fake_alloc_t)) = (kc_fake_alloc_t){p, size};
     *out = p;
     return KC_CUDA_SUCCESS;
 }
@@ -549,7 +563,8 @@ static kc_cu_result_t f_MemFreeHost (void *p)
     return s_release (p);
 }
 
-static kc_cu_result_t f_MemHostGetDevicePointer (kc_cu_ptr_t *out, void *p, unsigned flags)
+static kc_cu_result_t f_MemHostGetDevicePointer (kc_cu_ptr_t *out, void *p,
+                                                 unsigned flags)
 {
     (void)flags;
     ENTER ();
@@ -564,7 +579,8 @@ static kc_cu_result_t s_copy (uint64_t dst, const void *src, size_t bytes)
     return KC_CUDA_SUCCESS;
 }
 
-static kc_cu_result_t f_MemcpyHtoDAsync (kc_cu_ptr_t dst, const void *src, size_t n, kc_cu_stream_t s)
+static kc_cu_result_t f_MemcpyHtoDAsync (kc_cu_ptr_t dst, const void *src, size_t n,
+                                         kc_cu_stream_t s)
 {
     (void)s;
     ENTER ();
@@ -583,7 +599,8 @@ static kc_cu_result_t f_MemcpyHtoD (kc_cu_ptr_t dst, const void *src, size_t n)
     return f_MemcpyHtoDAsync (dst, src, n, NULL);
 }
 
-static kc_cu_result_t f_MemcpyDtoHAsync (void *dst, kc_cu_ptr_t src, size_t n, kc_cu_stream_t s)
+static kc_cu_result_t f_MemcpyDtoHAsync (void *dst, kc_cu_ptr_t src, size_t n,
+                                         kc_cu_stream_t s)
 {
     (void)s;
     ENTER ();
@@ -598,7 +615,8 @@ static kc_cu_result_t f_MemcpyDtoH (void *dst, kc_cu_ptr_t src, size_t n)
     return r ? r : s_work ();
 }
 
-static kc_cu_result_t f_MemcpyDtoDAsync (kc_cu_ptr_t dst, kc_cu_ptr_t src, size_t n, kc_cu_stream_t s)
+static kc_cu_result_t f_MemcpyDtoDAsync (kc_cu_ptr_t dst, kc_cu_ptr_t src, size_t n,
+                                         kc_cu_stream_t s)
 {
     (void)s;
     ENTER ();
@@ -607,30 +625,36 @@ static kc_cu_result_t f_MemcpyDtoDAsync (kc_cu_ptr_t dst, kc_cu_ptr_t src, size_
     return s_copy (dst, (const void *)(uintptr_t)src, n);
 }
 
-static kc_cu_result_t s_memset (kc_cu_ptr_t dst, unsigned value, unsigned element, size_t n)
+static kc_cu_result_t s_memset (kc_cu_ptr_t dst, unsigned value, unsigned element,
+                                size_t n)
 {
     ENTER ();
     if (!s_find (dst, n * element))
         return KC_CUDA_ERROR_INVALID_VALUE;
-    const op_t op
-        = {.dst = (void *)(uintptr_t)dst, .bytes = n * element, .value = value, .element = element};
+    const op_t op = {.dst = (void *)(uintptr_t)dst,
+                     .bytes = n * element,
+                     .value = value,
+                     .element = element};
     s_queue (&op);
     return KC_CUDA_SUCCESS;
 }
 
-static kc_cu_result_t f_MemsetD8Async (kc_cu_ptr_t d, unsigned char v, size_t n, kc_cu_stream_t s)
+static kc_cu_result_t f_MemsetD8Async (kc_cu_ptr_t d, unsigned char v, size_t n,
+                                       kc_cu_stream_t s)
 {
     (void)s;
     return s_memset (d, v, 1, n);
 }
 
-static kc_cu_result_t f_MemsetD16Async (kc_cu_ptr_t d, unsigned short v, size_t n, kc_cu_stream_t s)
+static kc_cu_result_t f_MemsetD16Async (kc_cu_ptr_t d, unsigned short v, size_t n,
+                                        kc_cu_stream_t s)
 {
     (void)s;
     return s_memset (d, v, 2, n);
 }
 
-static kc_cu_result_t f_MemsetD32Async (kc_cu_ptr_t d, unsigned v, size_t n, kc_cu_stream_t s)
+static kc_cu_result_t f_MemsetD32Async (kc_cu_ptr_t d, unsigned v, size_t n,
+                                        kc_cu_stream_t s)
 {
     (void)s;
     return s_memset (d, v, 4, n);
@@ -664,7 +688,8 @@ static const kc_fake_kernel_t *s_kernel (kc_cu_function_t f)
     return (const void *)f;
 }
 
-static kc_cu_result_t f_ModuleGetFunction (kc_cu_function_t *out, kc_cu_module_t m, const char *name)
+static kc_cu_result_t f_ModuleGetFunction (kc_cu_function_t *out, kc_cu_module_t m,
+                                           const char *name)
 {
     ENTER ();
     const bool trusted = ((module_t *)(void *)m)->trusted;
@@ -679,7 +704,8 @@ static kc_cu_result_t f_ModuleGetFunction (kc_cu_function_t *out, kc_cu_module_t
     return KC_CUDA_ERROR_NOT_FOUND;
 }
 
-static kc_cu_result_t f_ModuleGetGlobal (kc_cu_ptr_t *p, size_t *size, kc_cu_module_t m, const char *name)
+static kc_cu_result_t f_ModuleGetGlobal (kc_cu_ptr_t *p, size_t *size, kc_cu_module_t m,
+                                         const char *name)
 {
     (void)m;
     ENTER ();
@@ -696,8 +722,9 @@ static kc_cu_result_t f_FuncGetAttribute (int *v, unsigned id, kc_cu_function_t 
     const kc_fake_kernel_t *k = s_kernel (f);
     *v = id == KC_CU_FUNC_ATTRIBUTE_NUM_REGS            ? k->registers
          : id == KC_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? k->shared
-         : id == KC_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES  ? k->local
-                                                        : (k->max_threads ? k->max_threads : 1024);
+         : id == KC_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
+             ? k->local
+             : (k->max_threads ? k->max_threads : 1024);
     return KC_CUDA_SUCCESS;
 }
 
@@ -705,14 +732,16 @@ static kc_cu_result_t f_FuncSetAttribute (kc_cu_function_t f, unsigned id, int v
 {
     ENTER ();
     const kc_fake_kernel_t *k = s_kernel (f);
-    if (strncmp (k->name, "kc_", 3) != 0 && id == KC_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+    if (strncmp (k->name, "kc_", 3) != 0
+        && id == KC_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
         kc_fake.shared_opt_in = v;
     if (id == KC_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)
         kc_fake.non_portable = v;
     return KC_CUDA_SUCCESS;
 }
 
-static kc_cu_result_t f_FuncGetParamInfo (kc_cu_function_t f, size_t i, size_t *offset, size_t *size)
+static kc_cu_result_t f_FuncGetParamInfo (kc_cu_function_t f, size_t i, size_t *offset,
+                                          size_t *size)
 {
     const kc_fake_kernel_t *k = s_kernel (f);
     ENTER ();
@@ -735,7 +764,8 @@ static kc_cu_result_t f_FuncLoad (kc_cu_function_t f)
     return KC_CUDA_SUCCESS;
 }
 
-static op_t s_launch_op (const kc_fake_kernel_t *k, const unsigned *grid, const unsigned *block, void **params)
+static op_t s_launch_op (const kc_fake_kernel_t *k, const unsigned *grid,
+                         const unsigned *block, void **params)
 {
     op_t op = {.kernel = k};
     memcpy (op.grid, grid, sizeof op.grid);
@@ -745,8 +775,8 @@ static op_t s_launch_op (const kc_fake_kernel_t *k, const unsigned *grid, const 
     return op;
 }
 
-static kc_cu_result_t f_LaunchKernelEx (const kc_cu_launch_config_t *c, kc_cu_function_t f, void **params,
-                                        void **extra)
+static kc_cu_result_t f_LaunchKernelEx (const kc_cu_launch_config_t *c,
+                                        kc_cu_function_t f, void **params, void **extra)
 {
     ENTER ();
     const kc_fake_kernel_t *k = s_kernel (f);
@@ -755,13 +785,15 @@ static kc_cu_result_t f_LaunchKernelEx (const kc_cu_launch_config_t *c, kc_cu_fu
     if (extra || grid[0] == 0 || block[0] == 0)
         return KC_CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < c->numAttrs; i++)
-        s_log (c->attrs[i].id == KC_CU_LAUNCH_ATTRIBUTE_COOPERATIVE ? "+cooperative" : "+cluster");
+        s_log (c->attrs[i].id == KC_CU_LAUNCH_ATTRIBUTE_COOPERATIVE ? "+cooperative"
+                                                                    : "+cluster");
     const op_t op = s_launch_op (k, grid, block, params);
     s_queue (&op);
     return KC_CUDA_SUCCESS;
 }
 
-static kc_cu_result_t f_OccupancyMaxActiveBlocks (int *n, kc_cu_function_t f, int block, size_t shared)
+static kc_cu_result_t f_OccupancyMaxActiveBlocks (int *n, kc_cu_function_t f, int block,
+                                                  size_t shared)
 {
     (void)f, (void)block, (void)shared;
     ENTER ();
@@ -802,7 +834,8 @@ static kc_cu_result_t f_GraphDestroy (kc_cu_graph_t g)
     return KC_CUDA_SUCCESS;
 }
 
-static void s_add_node (kc_cu_node_t *out, kc_cu_graph_t g, const kc_cu_node_t *after, size_t n, const op_t *op)
+static void s_add_node (kc_cu_node_t *out, kc_cu_graph_t g, const kc_cu_node_t *after,
+                        size_t n, const op_t *op)
 {
     graph_t *graph = (graph_t *)(void *)g;
     node_t *node = s_own (sizeof *node);
@@ -812,7 +845,8 @@ static void s_add_node (kc_cu_node_t *out, kc_cu_graph_t g, const kc_cu_node_t *
         while (from < graph->n && graph->nodes[from] != (node_t *)(void *)after[i])
             from++;
         const size_t used = strlen (kc_fake.edge_log);
-        snprintf (kc_fake.edge_log + used, sizeof kc_fake.edge_log - used, "%zu<-%zu ", graph->n, from);
+        snprintf (kc_fake.edge_log + used, sizeof kc_fake.edge_log - used, "%zu<-%zu ",
+                  graph->n, from);
         kc_fake.edges++;
     }
     kc_assert (graph->n < MAX_NODES);
@@ -821,8 +855,9 @@ static void s_add_node (kc_cu_node_t *out, kc_cu_graph_t g, const kc_cu_node_t *
     *out = (kc_cu_node_t)(void *)node;
 }
 
-static kc_cu_result_t f_GraphAddKernelNode (kc_cu_node_t *out, kc_cu_graph_t g, const kc_cu_node_t *after,
-                                            size_t n, const kc_cu_kernel_node_t *p)
+static kc_cu_result_t f_GraphAddKernelNode (kc_cu_node_t *out, kc_cu_graph_t g,
+                                            const kc_cu_node_t *after, size_t n,
+                                            const kc_cu_kernel_node_t *p)
 {
     ENTER ();
     const unsigned grid[3] = {p->gridDimX, p->gridDimY, p->gridDimZ};
@@ -832,8 +867,10 @@ static kc_cu_result_t f_GraphAddKernelNode (kc_cu_node_t *out, kc_cu_graph_t g, 
     return KC_CUDA_SUCCESS;
 }
 
-static kc_cu_result_t f_GraphAddMemsetNode (kc_cu_node_t *out, kc_cu_graph_t g, const kc_cu_node_t *after,
-                                            size_t n, const kc_cu_memset_node_t *p, kc_cu_context_t c)
+static kc_cu_result_t f_GraphAddMemsetNode (kc_cu_node_t *out, kc_cu_graph_t g,
+                                            const kc_cu_node_t *after, size_t n,
+                                            const kc_cu_memset_node_t *p,
+                                            kc_cu_context_t c)
 {
     (void)c;
     ENTER ();
@@ -847,8 +884,10 @@ static kc_cu_result_t f_GraphAddMemsetNode (kc_cu_node_t *out, kc_cu_graph_t g, 
     return KC_CUDA_SUCCESS;
 }
 
-static kc_cu_result_t f_GraphAddMemcpyNode (kc_cu_node_t *out, kc_cu_graph_t g, const kc_cu_node_t *after,
-                                            size_t n, const kc_cu_memcpy3d_t *p, kc_cu_context_t c)
+static kc_cu_result_t f_GraphAddMemcpyNode (kc_cu_node_t *out, kc_cu_graph_t g,
+                                            const kc_cu_node_t *after, size_t n,
+                                            const kc_cu_memcpy3d_t *p,
+                                            kc_cu_context_t c)
 {
     (void)c;
     ENTER ();
@@ -871,7 +910,8 @@ static kc_cu_result_t f_GraphKernelNodeSetAttribute (kc_cu_node_t node, unsigned
     return KC_CUDA_SUCCESS;
 }
 
-static kc_cu_result_t f_GraphInstantiateWithParams (kc_cu_exec_t *out, kc_cu_graph_t g, kc_cu_instantiate_t *p)
+static kc_cu_result_t f_GraphInstantiateWithParams (kc_cu_exec_t *out, kc_cu_graph_t g,
+                                                    kc_cu_instantiate_t *p)
 {
     (void)p;
     ENTER ();
@@ -910,22 +950,68 @@ static kc_cu_result_t f_GraphExecDestroy (kc_cu_exec_t e)
 
 static const kc_cuda_api_t s_api = {
 #define FAKE(name) .name = f_##name
-    FAKE (Init), FAKE (DriverGetVersion), FAKE (GetErrorName), FAKE (GetErrorString),
-    FAKE (DeviceGetCount), FAKE (DeviceGet), FAKE (DeviceGetName), FAKE (DeviceGetAttribute),
-    FAKE (DeviceGetUuid), FAKE (DeviceTotalMem), FAKE (DeviceGetPCIBusId), FAKE (CtxCreate),
-    FAKE (CtxDestroy), FAKE (CtxSetCurrent), FAKE (CtxSynchronize), FAKE (CtxSetLimit),
-    FAKE (CtxGetLimit), FAKE (MemGetInfo), FAKE (MemAlloc), FAKE (MemFree), FAKE (MemHostAlloc),
-    FAKE (MemFreeHost), FAKE (MemHostGetDevicePointer), FAKE (MemcpyHtoD), FAKE (MemcpyDtoH),
-    FAKE (MemcpyDtoDAsync), FAKE (MemcpyHtoDAsync), FAKE (MemcpyDtoHAsync), FAKE (MemsetD8Async),
-    FAKE (MemsetD16Async), FAKE (MemsetD32Async), FAKE (ModuleLoadData), FAKE (ModuleUnload),
-    FAKE (ModuleGetFunction), FAKE (ModuleGetGlobal), FAKE (FuncGetAttribute), FAKE (FuncSetAttribute),
-    FAKE (FuncGetParamInfo), FAKE (FuncLoad), FAKE (LaunchKernelEx), FAKE (StreamCreate),
-    FAKE (StreamDestroy), FAKE (StreamSynchronize), FAKE (StreamQuery), FAKE (EventCreate),
-    FAKE (EventDestroy), FAKE (EventRecord), FAKE (EventSynchronize), FAKE (EventQuery),
-    FAKE (EventElapsedTime), FAKE (GraphCreate), FAKE (GraphDestroy), FAKE (GraphAddKernelNode),
-    FAKE (GraphAddMemsetNode), FAKE (GraphAddMemcpyNode), FAKE (GraphKernelNodeSetAttribute),
-    FAKE (GraphInstantiateWithParams), FAKE (GraphUpload), FAKE (GraphLaunch), FAKE (GraphExecDestroy),
-    FAKE (OccupancyMaxActiveBlocks), FAKE (OccupancyMaxActiveClusters),
+    FAKE (Init),
+    FAKE (DriverGetVersion),
+    FAKE (GetErrorName),
+    FAKE (GetErrorString),
+    FAKE (DeviceGetCount),
+    FAKE (DeviceGet),
+    FAKE (DeviceGetName),
+    FAKE (DeviceGetAttribute),
+    FAKE (DeviceGetUuid),
+    FAKE (DeviceTotalMem),
+    FAKE (DeviceGetPCIBusId),
+    FAKE (CtxCreate),
+    FAKE (CtxDestroy),
+    FAKE (CtxSetCurrent),
+    FAKE (CtxSynchronize),
+    FAKE (CtxSetLimit),
+    FAKE (CtxGetLimit),
+    FAKE (MemGetInfo),
+    FAKE (MemAlloc),
+    FAKE (MemFree),
+    FAKE (MemHostAlloc),
+    FAKE (MemFreeHost),
+    FAKE (MemHostGetDevicePointer),
+    FAKE (MemcpyHtoD),
+    FAKE (MemcpyDtoH),
+    FAKE (MemcpyDtoDAsync),
+    FAKE (MemcpyHtoDAsync),
+    FAKE (MemcpyDtoHAsync),
+    FAKE (MemsetD8Async),
+    FAKE (MemsetD16Async),
+    FAKE (MemsetD32Async),
+    FAKE (ModuleLoadData),
+    FAKE (ModuleUnload),
+    FAKE (ModuleGetFunction),
+    FAKE (ModuleGetGlobal),
+    FAKE (FuncGetAttribute),
+    FAKE (FuncSetAttribute),
+    FAKE (FuncGetParamInfo),
+    FAKE (FuncLoad),
+    FAKE (LaunchKernelEx),
+    FAKE (StreamCreate),
+    FAKE (StreamDestroy),
+    FAKE (StreamSynchronize),
+    FAKE (StreamQuery),
+    FAKE (EventCreate),
+    FAKE (EventDestroy),
+    FAKE (EventRecord),
+    FAKE (EventSynchronize),
+    FAKE (EventQuery),
+    FAKE (EventElapsedTime),
+    FAKE (GraphCreate),
+    FAKE (GraphDestroy),
+    FAKE (GraphAddKernelNode),
+    FAKE (GraphAddMemsetNode),
+    FAKE (GraphAddMemcpyNode),
+    FAKE (GraphKernelNodeSetAttribute),
+    FAKE (GraphInstantiateWithParams),
+    FAKE (GraphUpload),
+    FAKE (GraphLaunch),
+    FAKE (GraphExecDestroy),
+    FAKE (OccupancyMaxActiveBlocks),
+    FAKE (OccupancyMaxActiveClusters),
 #undef FAKE
 };
 
@@ -956,6 +1042,6 @@ void kc_fake_reset (void)
 size_t kc_fake_leaks (void)
 {
     return kc_fake.n_allocs
-           + (size_t)(kc_fake.contexts + kc_fake.streams + kc_fake.events + kc_fake.modules
-                      + kc_fake.graphs + kc_fake.execs);
+           + (size_t)(kc_fake.contexts + kc_fake.streams + kc_fake.events
+                      + kc_fake.modules + kc_fake.graphs + kc_fake.execs);
 }

@@ -1,9 +1,10 @@
 /* fake_driver.h - a CUDA driver on host memory, for tests of the backend's logic
  *
- * Device memory is host memory.  Work is queued on the one stream and done when the host asks about it, so the
- * gate holds what is behind it as on a GPU.  Time is virtual: every kernel has a cost.  Kernels are C functions
- * known by name; the trusted ones are trusted.cu itself.  Any call can be made to fail, every call is counted,
- * and what is still allocated at the end is known.
+ * Device memory is host memory.  Work is queued on the one stream and done when the
+ * host asks about it, so the gate holds what is behind it as on a GPU.  Time is
+ * virtual: every kernel has a cost.  Kernels are C functions known by name; the trusted
+ * ones are trusted.cu itself.  Any call can be made to fail, every call is counted, and
+ * what is still allocated at the end is known.
  */
 #ifndef KC_FAKE_DRIVER_H
 #define KC_FAKE_DRIVER_H
@@ -14,7 +15,8 @@
 
 #include "agents/gpu/cuda/cuda_api.h"
 
-typedef void (*kc_fake_kernel_f) (void **params, const unsigned *grid, const unsigned *block);
+typedef void (*kc_fake_kernel_f) (void **params, const unsigned *grid,
+                                  const unsigned *block);
 
 typedef struct kc_fake_kernel {
     const char *name;
@@ -33,18 +35,19 @@ typedef struct kc_fake_alloc {
 
 enum { KC_FAKE_LOG = 1 << 16 };
 
-typedef struct kc_fake { // the state of the one fake driver
+typedef struct kc_fake {             // the state of the one fake driver
     const kc_fake_kernel_t *kernels; // the candidate's
     size_t n_kernels;
     const char *constant; // one __constant__ symbol of 16 bytes, NULL = none
     unsigned char constant_bytes[16];
-    int sm, optin, clusters, cooperative, resident; // resident: blocks per SM that occupancy tells
+    int sm, optin, clusters, cooperative,
+        resident; // resident: blocks per SM that occupancy tells
     size_t memory;
     double clock_mhz;
     // failures
-    long fail_at;            // the call of this number fails, -1 = none; counted from 1
+    long fail_at; // the call of this number fails, -1 = none; counted from 1
     kc_cu_result_t fail_with;
-    kc_cu_result_t sticky;   // every call answers this
+    kc_cu_result_t sticky; // every call answers this
     // observations
     long calls;              // so far
     long calls_after_sticky; // calls made although one had answered a sticky error
@@ -53,12 +56,12 @@ typedef struct kc_fake { // the state of the one fake driver
     kc_fake_alloc_t *allocs;
     char log[KC_FAKE_LOG]; // names of what was queued and done, separated by spaces
     size_t log_size;
-    int shared_opt_in;   // last MAX_DYNAMIC_SHARED of a candidate's kernel
-    int non_portable;    // NON_PORTABLE_CLUSTER was set
-    int nodes, edges;    // of the last graph
-    char edge_log[512];  // "1<-0 2<-1 ..."
+    int shared_opt_in;  // last MAX_DYNAMIC_SHARED of a candidate's kernel
+    int non_portable;   // NON_PORTABLE_CLUSTER was set
+    int nodes, edges;   // of the last graph
+    char edge_log[512]; // "1<-0 2<-1 ..."
     double now_us;
-    bool late_gate;      // the gate pretends that its limit passed
+    bool late_gate; // the gate pretends that its limit passed
     // internal
     void *queue;
     size_t n_queue, at_queue;

@@ -1,6 +1,8 @@
-/* headers_agree.c - our declarations of the driver and of NVRTC, compared with NVIDIA's headers at compile time
+/* headers_agree.c - our declarations of the driver and of NVRTC, compared with NVIDIA's
+ * headers at compile time
  *
- * Built only where the headers are.  A difference does not compile, and the message names the symbol.
+ * Built only where the headers are.  A difference does not compile, and the message
+ * names the symbol.
  */
 #define __CUDA_API_VERSION_INTERNAL // declare every versioned symbol, map none
 #include <cuda.h>
@@ -14,16 +16,16 @@
 int kc_cuda_headers_agree (void);
 
 #define SAME_CONSTANT(name, value)                                                     \
-    _Static_assert ((long long)KC_##name == (long long)(name), #name);
+    _Static_assert((long long)KC_##name == (long long)(name), #name);
 KC_CUDA_CONSTANTS (SAME_CONSTANT)
 KC_NVRTC_CONSTANTS (SAME_CONSTANT)
 
 #define SAME_SIZE(ours, theirs)                                                        \
-    _Static_assert (sizeof (ours) == sizeof (theirs), "size of " #theirs);             \
-    _Static_assert (_Alignof (ours) == _Alignof (theirs), "alignment of " #theirs)
+    _Static_assert(sizeof (ours) == sizeof (theirs), "size of " #theirs);              \
+    _Static_assert(_Alignof(ours) == _Alignof(theirs), "alignment of " #theirs)
 #define SAME_FIELD(ours, theirs, f)                                                    \
-    _Static_assert (offsetof (ours, f) == offsetof (theirs, f), #theirs "." #f);       \
-    _Static_assert (sizeof (((ours *)0)->f) == sizeof (((theirs *)0)->f), #theirs "." #f)
+    _Static_assert(offsetof (ours, f) == offsetof (theirs, f), #theirs "." #f);        \
+    _Static_assert(sizeof (((ours *)0)->f) == sizeof (((theirs *)0)->f), #theirs "." #f)
 
 SAME_SIZE (kc_cu_result_t, CUresult);
 SAME_SIZE (kc_cu_device_t, CUdevice);
@@ -93,8 +95,9 @@ SAME_FIELD (kc_cu_instantiate_t, CUDA_GRAPH_INSTANTIATE_PARAMS, hUploadStream);
 SAME_FIELD (kc_cu_instantiate_t, CUDA_GRAPH_INSTANTIATE_PARAMS, hErrNode_out);
 SAME_FIELD (kc_cu_instantiate_t, CUDA_GRAPH_INSTANTIATE_PARAMS, result_out);
 
-/* Prototypes.  The structs were compared above, so their names are exchanged for the comparison.  An enum of
- * theirs is compatible with the unsigned that we pass, because none has a negative member. */
+/* Prototypes.  The structs were compared above, so their names are exchanged for the
+ * comparison.  An enum of theirs is compatible with the unsigned that we pass, because
+ * none has a negative member. */
 #define kc_cu_uuid_t CUuuid
 #define kc_cu_launch_value_t CUlaunchAttributeValue
 #define kc_cu_launch_config_t CUlaunchConfig
@@ -105,18 +108,19 @@ SAME_FIELD (kc_cu_instantiate_t, CUDA_GRAPH_INSTANTIATE_PARAMS, result_out);
 #define kc_cu_instantiate_t CUDA_GRAPH_INSTANTIATE_PARAMS
 
 #define SAME_PROTOTYPE(needed, field, symbol, params)                                  \
-    _Static_assert (                                                                   \
+    _Static_assert(                                                                    \
         __builtin_types_compatible_p (__typeof__ (symbol), kc_cu_result_t params),     \
         "prototype of " #symbol);
 KC_CUDA_FUNCTIONS (SAME_PROTOTYPE)
 
 #define SAME_NVRTC(needed, field, symbol, params)                                      \
-    _Static_assert (                                                                   \
+    _Static_assert(                                                                    \
         __builtin_types_compatible_p (__typeof__ (symbol), kc_nvrtc_result_t params),  \
         "prototype of " #symbol);
 KC_NVRTC_FUNCTIONS (SAME_NVRTC)
 
-// The number of declarations compared, so that the test that links this says what was checked.
+// The number of declarations compared, so that the test that links this says what was
+// checked.
 int kc_cuda_headers_agree (void)
 {
     int n = 0;

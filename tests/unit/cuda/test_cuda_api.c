@@ -18,10 +18,13 @@
 #include "common/util/kc_fs.h"
 #include "common/util/kc_mem.h"
 
-static const char *const s_names[] = {"libkc-not-there.so.9", "libkc-not-there.so", NULL};
+static const char *const s_names[] = {"libkc-not-there.so.9", "libkc-not-there.so",
+                                      NULL};
 static const char *const s_dirs[] = {"", "lib64", NULL};
-static const kc_culib_spec_t s_spec = {
-    .what = "TESTLIB", .sonames = s_names, .subdirs = s_dirs, .remedy = "install TESTLIB"};
+static const kc_culib_spec_t s_spec = {.what = "TESTLIB",
+                                       .sonames = s_names,
+                                       .subdirs = s_dirs,
+                                       .remedy = "install TESTLIB"};
 
 static char *s_folder (void)
 {
@@ -166,10 +169,11 @@ static void nvrtc_compiles_where_it_is_installed (void **state)
     kc_nvrtc_program_t program = NULL;
     const char *options[] = {"--gpu-architecture=sm_90"};
     assert_true (rtc->major >= 11);
-    assert_int_equal (rtc->CreateProgram (&program,
-                                          "extern \"C\" __global__ void k (int *p) { *p = 1; }",
-                                          "k.cu", 0, NULL, NULL),
-                      KC_NVRTC_SUCCESS);
+    assert_int_equal (
+        rtc->CreateProgram (&program,
+                            "extern \"C\" __global__ void k (int *p) { *p = 1; }",
+                            "k.cu", 0, NULL, NULL),
+        KC_NVRTC_SUCCESS);
     assert_int_equal (rtc->CompileProgram (program, 1, options), KC_NVRTC_SUCCESS);
     size_t size = 0;
     assert_int_equal (rtc->GetCUBINSize (program, &size), KC_NVRTC_SUCCESS);

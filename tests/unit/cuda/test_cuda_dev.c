@@ -62,13 +62,35 @@ static void s_nothing (void **params, const unsigned *grid, const unsigned *bloc
 }
 
 static const kc_fake_kernel_t s_kernels[] = {
-    {.name = "scale", .run = s_scale, .n_params = 4, .sizes = {8, 8, 4, 4}, .registers = 12, .us = 5},
+    {.name = "scale",
+     .run = s_scale,
+     .n_params = 4,
+     .sizes = {8, 8, 4, 4},
+     .registers = 12,
+     .us = 5},
     {.name = "write_at", .run = s_write_at, .n_params = 2, .sizes = {8, 8}, .us = 1},
-    {.name = "write_const", .run = s_write_const, .n_params = 2, .sizes = {8, 8}, .us = 1},
-    {.name = "fault", .run = s_nothing, .n_params = 1, .sizes = {8}, .error = KC_CUDA_ERROR_ILLEGAL_ADDRESS},
-    {.name = "trap", .run = s_nothing, .n_params = 1, .sizes = {8}, .error = KC_CUDA_ERROR_LAUNCH_FAILED},
+    {.name = "write_const",
+     .run = s_write_const,
+     .n_params = 2,
+     .sizes = {8, 8},
+     .us = 1},
+    {.name = "fault",
+     .run = s_nothing,
+     .n_params = 1,
+     .sizes = {8},
+     .error = KC_CUDA_ERROR_ILLEGAL_ADDRESS},
+    {.name = "trap",
+     .run = s_nothing,
+     .n_params = 1,
+     .sizes = {8},
+     .error = KC_CUDA_ERROR_LAUNCH_FAILED},
     {.name = "hang", .run = s_nothing, .n_params = 1, .sizes = {8}, .forever = true},
-    {.name = "small", .run = s_nothing, .n_params = 1, .sizes = {8}, .max_threads = 256, .shared = 1024},
+    {.name = "small",
+     .run = s_nothing,
+     .n_params = 1,
+     .sizes = {8},
+     .max_threads = 256,
+     .shared = 1024},
 };
 
 // ---- helpers ----
@@ -120,7 +142,8 @@ static void s_close (world_t *w)
 
 static int s_run (world_t *w, bool audit)
 {
-    const kc_dev_contestant_t who = {.code = w->code, .plan = w->plan, .arena = w->arena};
+    const kc_dev_contestant_t who = {
+        .code = w->code, .plan = w->plan, .arena = w->arena};
     return w->dev->ops->run (w->dev, &who, audit, &s_limits, &w->finding);
 }
 
@@ -148,7 +171,8 @@ static kc_plan_t *s_chain (void)
     int z = kc_pm_buffer (p, "z", KC_ROLE_OUTPUT, KC_PROGRAM_DTYPE_U16, 33);
     int k = kc_pm_kernel (p, "scale");
     kc_pm_arg_t one[] = {kc_pm_in (x), kc_pm_out (s), kc_pm_f32 (2), kc_pm_i32 (N)};
-    kc_pm_arg_t two[] = {kc_pm_in (s), kc_pm_out (y), kc_pm_f32 (0.5f), kc_pm_i32 (N / 2)};
+    kc_pm_arg_t two[] = {kc_pm_in (s), kc_pm_out (y), kc_pm_f32 (0.5f),
+                         kc_pm_i32 (N / 2)};
     kc_pm_launch (p, k, 4, 256, 0, 4, one);
     kc_pm_fill (p, z, 0xbeef, 2);
     kc_pm_copy (p, y, s, N * 4);
@@ -201,7 +225,8 @@ static void a_gpu_is_chosen_by_index_or_uuid (void **state)
     dev = kc_cuda_open_with (kc_fake_api (), &config, &err);
     assert_string_equal (dev->info.gpu, "Fake GPU 1");
     kc_dev_close (&dev);
-    static const char *const wrong[] = {"2", "-1", "1x", "GPU-00000000-0000-0000-0000-000000000000"};
+    static const char *const wrong[] = {"2", "-1", "1x",
+                                        "GPU-00000000-0000-0000-0000-000000000000"};
     for (size_t i = 0; i < KC_COUNT (wrong); i++) {
         config.gpu = wrong[i];
         assert_null (kc_cuda_open_with (kc_fake_api (), &config, &err));
@@ -349,10 +374,13 @@ static void buffers_lie_apart_aligned_and_in_an_order_that_the_seed_gives (void 
             assert_true (p->before + p->before_bytes == p->address);
             assert_true (p->after == p->address + p->bytes);
             assert_true (p->before >= w.arena->base
-                         && p->after + p->after_bytes <= w.arena->base + w.arena->bytes);
+                         && p->after + p->after_bytes
+                                <= w.arena->base + w.arena->bytes);
             for (size_t k = 0; k < i; k++)
                 assert_true (p->after + p->after_bytes <= w.arena->places[k].before
-                             || w.arena->places[k].after + w.arena->places[k].after_bytes <= p->before);
+                             || w.arena->places[k].after
+                                        + w.arena->places[k].after_bytes
+                                    <= p->before);
             moved = moved || (seed > 1 && p->address - w.arena->base != first[i]);
             if (seed == 1)
                 first[i] = p->address - w.arena->base;
@@ -382,9 +410,10 @@ static void content_is_the_hosts_for_every_type_and_fill (void **state)
 {
     (void)state;
     world_t w;
-    static const kc_card_fill_kind_t kinds[]
-        = {KC_CARD_FILL_KIND_UNIFORM, KC_CARD_FILL_KIND_NORMAL,      KC_CARD_FILL_KIND_INTEGER,
-           KC_CARD_FILL_KIND_BOOL,    KC_CARD_FILL_KIND_PERMUTATION, KC_CARD_FILL_KIND_CONSTANT};
+    static const kc_card_fill_kind_t kinds[] = {
+        KC_CARD_FILL_KIND_UNIFORM,     KC_CARD_FILL_KIND_NORMAL,
+        KC_CARD_FILL_KIND_INTEGER,     KC_CARD_FILL_KIND_BOOL,
+        KC_CARD_FILL_KIND_PERMUTATION, KC_CARD_FILL_KIND_CONSTANT};
     assert_int_equal (s_open (&w), 0);
     for (kc_u32 type = KC_FILL_F64; type <= KC_FILL_BOOLEAN; type++) {
         w.plan = kc_pm_new ();
@@ -394,11 +423,18 @@ static void content_is_the_hosts_for_every_type_and_fill (void **state)
         assert_int_equal (bytes, N * (size_t)kc_fill_size (type));
         unsigned char *got = kc_calloc (1, bytes), *want = kc_calloc (1, bytes);
         for (kc_u32 k = 0; k < KC_COUNT (kinds); k++) {
-            const kc_card_fill_t fill = {.kind = kinds[k], .has_a = true, .a = 0.25, .has_b = true, .b = 7};
-            const kc_fill_t f = {.kind = k + 1, .type = type, .a = 0.25, .b = 7, .key = 5, .elements = N};
+            const kc_card_fill_t fill = {
+                .kind = kinds[k], .has_a = true, .a = 0.25, .has_b = true, .b = 7};
+            const kc_fill_t f = {.kind = k + 1,
+                                 .type = type,
+                                 .a = 0.25,
+                                 .b = 7,
+                                 .key = 5,
+                                 .elements = N};
             uint64_t hash = 0;
             kc_fill_host (&f, want);
-            assert_int_equal (w.dev->ops->generate (w.dev, w.arena, 0, &fill, 5, &w.err), 0);
+            assert_int_equal (
+                w.dev->ops->generate (w.dev, w.arena, 0, &fill, 5, &w.err), 0);
             assert_int_equal (w.dev->ops->read (w.dev, w.arena, 0, got, &w.err), 0);
             assert_memory_equal (got, want, bytes);
             assert_int_equal (w.dev->ops->hash (w.dev, w.arena, 0, &hash, &w.err), 0);
@@ -461,7 +497,9 @@ static void s_ready_chain (world_t *w)
     assert_int_equal (s_open (w), 0);
     w->plan = s_chain ();
     assert_int_equal (s_lay_out (w, 3), 0);
-    assert_int_equal (w->dev->ops->generate (w->dev, w->arena, 0, &w->plan->buffers[0].fill, 9, &w->err), 0);
+    assert_int_equal (w->dev->ops->generate (w->dev, w->arena, 0,
+                                             &w->plan->buffers[0].fill, 9, &w->err),
+                      0);
 }
 
 static void a_plan_runs_in_program_order_on_one_stream (void **state)
@@ -515,7 +553,8 @@ static void an_audit_passes_a_plan_that_declares_what_it_writes (void **state)
     world_t w;
     s_ready_chain (&w);
     assert_int_equal (s_run (&w, true), 0);
-    assert_int_equal (kc_fake_count ("kc_hash"), 6); // before, and after each of five steps
+    assert_int_equal (kc_fake_count ("kc_hash"),
+                      6); // before, and after each of five steps
     s_check_chain (&w);
     s_close (&w);
 }
@@ -542,7 +581,8 @@ static void an_audit_names_the_step_that_wrote_an_input (void **state)
 
 // ---- launches that cannot work ----
 
-static void s_refused (const char *kernel, void (*change) (kc_plan_step_t *), const char *word)
+static void s_refused (const char *kernel, void (*change) (kc_plan_step_t *),
+                       const char *word)
 {
     world_t w;
     assert_int_equal (s_open (&w), 0);
@@ -705,7 +745,8 @@ static void after_a_sticky_error_the_driver_is_never_called_again (void **state)
     s_fault ("trap", KC_VERDICT_STATUS_LAUNCH_ERROR, false);
 }
 
-static void a_kernel_that_does_not_end_is_a_timeout_and_the_end_of_the_context (void **state)
+static void
+a_kernel_that_does_not_end_is_a_timeout_and_the_end_of_the_context (void **state)
 {
     (void)state;
     s_fault ("hang", KC_VERDICT_STATUS_TIMEOUT, false);
@@ -739,8 +780,11 @@ static int s_life (long fail_at, kc_cu_result_t code, bool graph, bool audit)
         w.plan = s_chain ();
         w.plan->graph = graph;
         good = s_lay_out (&w, 1) == 0
-               && w.dev->ops->generate (w.dev, w.arena, 0, &w.plan->buffers[0].fill, 9, &w.err) == 0
-               && s_run (&w, audit) == 0 && w.dev->ops->guards (w.dev, w.arena, &w.finding) == 0;
+               && w.dev->ops->generate (w.dev, w.arena, 0, &w.plan->buffers[0].fill, 9,
+                                        &w.err)
+                      == 0
+               && s_run (&w, audit) == 0
+               && w.dev->ops->guards (w.dev, w.arena, &w.finding) == 0;
     }
     if (!good)
         assert_true (w.err.text[0] || w.finding.text[0]);
@@ -756,7 +800,8 @@ static void s_torture (kc_cu_result_t code, bool graph, bool audit)
     int refused = 0;
     for (long at = 1; at <= calls; at++)
         refused += s_life (at, code, graph, audit) < 0;
-    // Facts that may be absent and freeing at the end do not count as failures; all else does.
+    // Facts that may be absent and freeing at the end do not count as failures; all
+    // else does.
     assert_true (calls > 60 && refused > calls / 2);
 }
 

@@ -1,4 +1,5 @@
-// Links the comparison of our declarations with NVIDIA's headers; the comparison itself happens in the compiler.
+// Links the comparison of our declarations with NVIDIA's headers; the comparison itself
+// happens in the compiler.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@ static void every_declaration_agrees_with_the_installed_headers (void **state)
 
 int main (void)
 {
-    const struct CMUnitTest tests[]
-        = {cmocka_unit_test (every_declaration_agrees_with_the_installed_headers)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (every_declaration_agrees_with_the_installed_headers)};
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

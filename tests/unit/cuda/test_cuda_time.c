@@ -57,8 +57,17 @@ static void s_slow (void **params, const unsigned *grid, const unsigned *block)
 
 static const kc_fake_kernel_t s_kernels[] = {
     {.name = "fast", .run = s_fast, .n_params = 2, .sizes = {8, 8}, .us = 10},
-    {.name = "slow", .run = s_slow, .n_params = 2, .sizes = {8, 8}, .us = 25, .local = 512},
-    {.name = "fault", .run = s_fast, .n_params = 2, .sizes = {8, 8}, .error = KC_CUDA_ERROR_MISALIGNED_ADDRESS},
+    {.name = "slow",
+     .run = s_slow,
+     .n_params = 2,
+     .sizes = {8, 8},
+     .us = 25,
+     .local = 512},
+    {.name = "fault",
+     .run = s_fast,
+     .n_params = 2,
+     .sizes = {8, 8},
+     .error = KC_CUDA_ERROR_MISALIGNED_ADDRESS},
     {.name = "hang", .run = s_fast, .n_params = 2, .sizes = {8, 8}, .forever = true},
 };
 
@@ -91,7 +100,8 @@ static void s_start (world_t *w, const char *first, const char *second, int step
     for (int c = 0; c < 2; c++) {
         kc_plan_t *p = w->plans[c] = kc_pm_new ();
         const kc_dev_layout_t layout = {.seed = 1 + (uint64_t)c};
-        // The second contestant has its buffers in another order: names, not numbers, decide the content.
+        // The second contestant has its buffers in another order: names, not numbers,
+        // decide the content.
         if (c == 1)
             kc_pm_buffer (p, "extra", KC_ROLE_SCRATCH, KC_PROGRAM_DTYPE_F32, 4);
         int x = kc_pm_buffer (p, "x", KC_ROLE_INPUT, KC_PROGRAM_DTYPE_F32, N);
@@ -119,8 +129,11 @@ static void s_end (world_t *w)
 
 static kc_dev_timing_options_t s_options (void)
 {
-    return (kc_dev_timing_options_t){
-        .warmup_launches = 3, .min_samples = 16, .max_samples = 16, .max_seconds = 10, .seed = 7};
+    return (kc_dev_timing_options_t){.warmup_launches = 3,
+                                     .min_samples = 16,
+                                     .max_samples = 16,
+                                     .max_seconds = 10,
+                                     .seed = 7};
 }
 
 static int s_time (world_t *w, int n, const kc_dev_timing_options_t *o)
@@ -183,7 +196,8 @@ static void content_is_new_for_every_sample_and_equal_for_all_contestants (void 
     int different = 0;
     for (int i = 0; i < 32; i += 2) {
         assert_true (timed[i].first_input == timed[i + 1].first_input);
-        assert_int_equal (timed[i].first_output, timed[i + 1].first_output); // the same poison
+        assert_int_equal (timed[i].first_output,
+                          timed[i + 1].first_output); // the same poison
         different += !patterns[timed[i].first_output];
         patterns[timed[i].first_output] = true;
         for (int k = 0; k < i; k += 2)
@@ -204,9 +218,11 @@ static void a_sample_is_scrubbed_flushed_and_held_by_the_gate (void **state)
     kc_fake_clear_log ();
     assert_int_equal (s_time (&w, 1, &o), 0);
     // generate, poison, scrub, flush, gate, event, plan, event, clock
-    const char *sample = "kc_generate memset kc_scrub memset kc_gate event fast event kc_clock ";
+    const char *sample =
+        "kc_generate memset kc_scrub memset kc_gate event fast event kc_clock ";
     int whole = 0;
-    for (const char *at = kc_fake.log; (at = strstr (at, sample)); at += strlen (sample))
+    for (const char *at = kc_fake.log; (at = strstr (at, sample));
+         at += strlen (sample))
         whole++;
     assert_true (whole >= 6); // the others were verified: hashes lie between
     assert_int_equal (kc_fake_count ("kc_gate"), 8);
@@ -215,7 +231,8 @@ static void a_sample_is_scrubbed_flushed_and_held_by_the_gate (void **state)
     kc_fake_reset ();
     s_start (&w, "slow", "slow", 1);
     assert_int_equal (s_time (&w, 1, &o), 0);
-    assert_int_equal (kc_fake_count ("kc_scrub_stack_1024"), 9); // 512 bytes of stack are covered
+    assert_int_equal (kc_fake_count ("kc_scrub_stack_1024"),
+                      9); // 512 bytes of stack are covered
     s_end (&w);
 }
 
@@ -296,10 +313,14 @@ static int s_verify (void *arg, int contestant, int sample, uint64_t content)
     v->calls++;
     // The callback may use the device: everything is idle.
     const int at = contestant == 1 ? 1 : 0;
-    v->outputs_right = v->outputs_right
-                       && v->w->dev->ops->read (v->w->dev, v->w->who[contestant].arena, at, x, &err) == 0
-                       && v->w->dev->ops->read (v->w->dev, v->w->who[contestant].arena, at + 1, y, &err) == 0
-                       && memcmp (x, y, sizeof x) == 0 && content != 0;
+    v->outputs_right =
+        v->outputs_right
+        && v->w->dev->ops->read (v->w->dev, v->w->who[contestant].arena, at, x, &err)
+               == 0
+        && v->w->dev->ops->read (v->w->dev, v->w->who[contestant].arena, at + 1, y,
+                                 &err)
+               == 0
+        && memcmp (x, y, sizeof x) == 0 && content != 0;
     return v->calls == v->stop_at ? -1 : 0;
 }
 
@@ -395,9 +416,11 @@ static void every_single_failing_call_in_timing_is_reported (void **state)
             kc_fake_reset ();
             s_start (&w, "fast", "slow", 1);
             kc_fake.fail_at = at;
-            kc_fake.fail_with = at % 2 ? KC_CUDA_ERROR_ILLEGAL_ADDRESS : KC_CUDA_ERROR_OUT_OF_MEMORY;
+            kc_fake.fail_with =
+                at % 2 ? KC_CUDA_ERROR_ILLEGAL_ADDRESS : KC_CUDA_ERROR_OUT_OF_MEMORY;
             if (s_time (&w, 2, &o) < 0)
-                assert_true (w.finding.text[0] && w.finding.status != KC_VERDICT_STATUS_OK);
+                assert_true (w.finding.text[0]
+                             && w.finding.status != KC_VERDICT_STATUS_OK);
             s_end (&w);
             assert_int_equal (kc_fake.calls_after_sticky, 0);
         }

@@ -1,4 +1,5 @@
-/* trusted_host.c - trusted.cu as plain C, run thread by thread: the same source that runs on the GPU */
+/* trusted_host.c - trusted.cu as plain C, run thread by thread: the same source that
+ * runs on the GPU */
 
 #include "agents/gpu/judge/kc_philox.h"
 #include "tests/unit/cuda/fake_driver.h"
@@ -34,7 +35,7 @@ static inline void kc_min_to (kc_u64 *out, kc_u64 value)
     for (blockIdx.y = 0; blockIdx.y < grid[1]; blockIdx.y++)                           \
         for (blockIdx.x = 0; blockIdx.x < grid[0]; blockIdx.x++)                       \
             for (threadIdx.x = 0; threadIdx.x < block[0]; threadIdx.x++)               \
-                body
+    body
 
 void kc_host_hash (void **p, const unsigned *grid, const unsigned *block)
 {

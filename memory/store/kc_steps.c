@@ -52,6 +52,10 @@ static const char SQL_GPU[] =
     "SELECT gpu FROM evidence WHERE task = ?1 ORDER BY round DESC, lane, seq DESC LIMIT 1";
 static const char SQL_READ[] = "SELECT seq, round, lane, step, at, doc FROM step "
                                "WHERE task = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+static const char SQL_FAILED[] =
+    "SELECT DISTINCT c.method FROM candidate c JOIN verdict v ON v.task = c.task AND v.round = c.round "
+    "AND v.lane = c.lane WHERE c.task = (SELECT ord FROM task WHERE task = ?1) AND c.parent = ?2 "
+    "AND c.method IS NOT NULL AND NOT (v.status = 'OK' AND v.versus_base IS 'FASTER')";
 
 enum { EVIDENCE_STEPS_KEPT = 16 };
 static const char S_LEFT_OUT[] = "// left out";
@@ -492,4 +496,14 @@ int kc_steps_get (kc_steps_t *self, const kc_memory_trajectory_get_t *in, kc_buf
     kc_buf_free (&rows);
     kc_buf_free (&row);
     return rc < 0 ? -1 : 0;
+}
+
+int kc_steps_failed (kc_steps_t *self, const char *task, const char *base, kc_map_t *failed,
+                     kc_err_t *err)
+{
+    sqlite3_stmt *q = kc_db_query (self->db, err, SQL_FAILED, "ss", task, base);
+    int rc = q ? 0 : -1;
+    while (q && (rc = kc_db_step (self->db, q, err)) > 0)
+        kc_map_put (failed, kc_db_text (q, 0), self);
+    return rc;
 }

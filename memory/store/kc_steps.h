@@ -10,6 +10,7 @@
 #define KC_STEPS_H
 
 #include "common/util/kc_buf.h"
+#include "common/util/kc_map.h"
 #include "memory/store/kc_cache.h"
 #include "memory/store/kc_events.h"
 #include "memory/store/kc_records.h"
@@ -31,5 +32,9 @@ int kc_steps_append (kc_steps_t *self, const kc_memory_step_append_t *in,
 // The answer as JSON (memory.trajectory_get_reply); stored documents go into it as they are.
 int kc_steps_get (kc_steps_t *self, const kc_memory_trajectory_get_t *in, kc_buf_t *out,
                   kc_err_t *err);
+// Put into 'failed' (method -> any pointer) the methods whose candidates on this base were judged and
+// did not win.  An unknown task has none.
+int kc_steps_failed (kc_steps_t *self, const char *task, const char *base, kc_map_t *failed,
+                     kc_err_t *err);
 
 #endif // KC_STEPS_H

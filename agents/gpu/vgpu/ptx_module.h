@@ -119,6 +119,8 @@ typedef struct ptx_func {
     uint32_t static_shared; // bytes of .shared variables it and its callees reference
     uint32_t local_bytes;   // .local variables of this function
     uint32_t max_live;      // most 32-bit registers live at once (64-bit ones count twice), this function alone
+    int32_t *live_first;    // per register: first and last instruction of the text between which it holds a
+    int32_t *live_last;     // value that is still needed; PTX_NONE when never used
     uint32_t registers;     // max over the call tree of max_live x 1.1 + 6: an ESTIMATE, clamped to 255
     uint32_t ptx_line;
 } ptx_func_t;

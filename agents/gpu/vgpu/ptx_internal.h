@@ -49,8 +49,10 @@ typedef struct ptx_range { // .reg .b32 %r<100>
     int32_t count;
 } ptx_range_t;
 
+typedef enum ptx_name_kind { PTX_NAME_REG, PTX_NAME_SYMBOL, PTX_NAME_LABEL, PTX_NAME_TARGETS } ptx_name_kind_t;
+
 typedef struct ptx_name { // what a name in a scope stands for
-    enum { PTX_NAME_REG, PTX_NAME_SYMBOL, PTX_NAME_LABEL, PTX_NAME_TARGETS } kind;
+    ptx_name_kind_t kind;
     int32_t index;
 } ptx_name_t;
 

@@ -240,6 +240,8 @@ void ptx_next (ptx_parser_t *p)
     if (c == '.' && p->at + 1 < p->end && s_alpha (p->at[1])) {
         p->at++;
         s_word (p);
+        t->text--; // the dot belongs to the word
+        t->size++;
         t->kind = PTX_TOK_DOT;
     }
     else if (s_alpha (c)) {

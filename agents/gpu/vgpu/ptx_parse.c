@@ -65,7 +65,7 @@ static int32_t s_new_scope (ptx_parser_t *p, int32_t parent)
     return (int32_t)p->n_scopes++;
 }
 
-static void s_bind (ptx_parser_t *p, int32_t scope, const char *name, int kind, int32_t index)
+static void s_bind (ptx_parser_t *p, int32_t scope, const char *name, ptx_name_kind_t kind, int32_t index)
 {
     ptx_name_t *n = ptx_arena_alloc (p->m->arena, sizeof (*n));
     n->kind = kind;

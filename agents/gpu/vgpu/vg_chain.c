@@ -87,9 +87,8 @@ void vg_chain (vg_warp_t *w, const vg_op_t *o)
         latency = w->mem_latency;
     if (o->kind == VG_BUILTIN) {
         const ptx_builtin_t *b = &f->func->calls[o->target].builtin;
-        latency = (uint32_t)(b->fma * 4 + b->mufu * 23);
-        w->clock += b->fma + b->mufu;
-        return; // its result is read from parameters, which have no ready time
+        w->clock += b->fma * 4u + b->mufu * 23u; // its result is read from parameters, which have no ready time
+        return;
     }
     uint32_t seq = 0;
     if (o->kind == VG_MEM && o->is_load && w->mem_bytes) {
@@ -170,17 +169,17 @@ void vg_collect (vg_run_t *run)
             uint64_t warp = n->issued, thread = n->on;
             if (o->kind == VG_BUILTIN) {
                 const ptx_builtin_t *b = &f->calls[o->target].builtin;
-                uint32_t cls = o->cls;
+                uint32_t cls = o->cls, cost = (uint32_t)b->fma + b->mufu;
                 s_add_class (c, cls, n->issued * b->fma, n->on * b->fma);
                 s_add_class (c, VGPU_CLASS_MUFU, n->issued * b->mufu, n->on * b->mufu);
-                warp = n->issued * (b->fma + b->mufu);
-                thread = n->on * (b->fma + b->mufu);
+                warp = n->issued * cost;
+                thread = n->on * cost;
                 if (b->kind == PTX_BUILTIN_MATH && cls == VGPU_CLASS_FP32_FMA)
                     c->fp32_flops += n->on * (2ull * b->fma + b->mufu);
                 else if (b->kind == PTX_BUILTIN_MATH)
                     c->fp64_flops += n->on * (2ull * b->fma + b->mufu);
-                c->active_lanes += n->active * (b->fma + b->mufu);
-                c->predicated_off += (n->active - n->on) * (b->fma + b->mufu);
+                c->active_lanes += n->active * cost;
+                c->predicated_off += (n->active - n->on) * cost;
             }
             else {
                 s_add_class (c, o->cls, n->issued, n->on);

@@ -613,8 +613,8 @@ static void h_dp2a (vg_warp_t *w, const vg_op_t *o, uint32_t m)
         if (o->mods & PTX_MOD_CC)                                                      \
             w->cc = (w->cc & ~m) | (out & m);                                          \
     }
-CARRY (addc_u32, uint32_t, a[i] + b[i] + c, (uint64_t)a[i] + b[i] + c >> 32)
-CARRY (addc_u64, uint64_t, a[i] + b[i] + c, (uint32_t)((kc_u128)a[i] + b[i] + c >> 64))
+CARRY (addc_u32, uint32_t, a[i] + b[i] + c, ((uint64_t)a[i] + b[i] + c) >> 32)
+CARRY (addc_u64, uint64_t, a[i] + b[i] + c, (uint32_t)(((kc_u128)a[i] + b[i] + c) >> 64))
 CARRY (subc_u32, uint32_t, a[i] - b[i] - c, (uint64_t)a[i] < (uint64_t)b[i] + c)
 CARRY (subc_u64, uint64_t, a[i] - b[i] - c, (kc_u128)a[i] < (kc_u128)b[i] + c)
 
@@ -934,8 +934,10 @@ static void h_fp_mode (vg_warp_t *w, const vg_op_t *o, uint32_t m)
 
 vg_fn *const CAT (vg_handlers_, VG_ISA)[VG_H_COUNT] = {
     NULL,
+#define ROW0(name) h_##name,
 #define ROW(name, ...) h_##name,
     VG_UNARY (ROW) VG_BINARY (ROW) VG_SHIFT (ROW) VG_TERNARY (ROW) VG_WIDEN (ROW) VG_WIDEN3 (ROW) VG_CONVERT1 (ROW)
-        VG_PLAIN (ROW)
+        VG_PLAIN (ROW0)
+#undef ROW0
 #undef ROW
 };

@@ -72,9 +72,7 @@ static const vg_buffer_t *s_nearest (const vg_run_t *run, uint64_t address, uint
         int64_t off;
         if (address + size > b->end && address >= b->base) {
             d = address >= b->end ? address - b->end : 0;
-            off = (int64_t)(address >= b->end ? address - b->end : address + size - b->end);
-            if (address >= b->end && off < INT64_MAX)
-                off += 1; // "the first byte past the end" is 1
+            off = (int64_t)(address + size - b->end); // of its last byte
         }
         else if (address < b->base) {
             d = b->base - address;
@@ -134,7 +132,7 @@ void vg_fault_access (vg_warp_t *w, const vg_op_t *o, uint32_t lane, vgpu_status
         else
             snprintf (what, sizeof (what),
                       "out of bounds: %u-byte %s %lld bytes past the end of %s (element %lld; it has %llu elements of %u bytes)", size,
-                      verb, (long long)(byte + (int64_t)size - (int64_t)bytes), name, (long long)(byte / (int64_t)element),
+                      verb, (long long)distance, name, (long long)(byte / (int64_t)element),
                       bytes / element, element);
     }
     else {
@@ -142,7 +140,7 @@ void vg_fault_access (vg_warp_t *w, const vg_op_t *o, uint32_t lane, vgpu_status
                         : space == PTX_SPACE_LOCAL ? run->stack
                         : space == PTX_SPACE_CONST ? run->m->ptx->const_bytes
                                                    : run->params_size;
-        f->distance = address >= room ? (int64_t)(address - room) + 1 : (int64_t)(address + size - room);
+        f->distance = (int64_t)(address + size - room);
         if (status == VGPU_MISALIGNED)
             snprintf (what, sizeof (what), "misaligned %u-byte %s at %s offset %llu: the offset must be a multiple of %u", size, verb,
                       f->space, (unsigned long long)address, size);

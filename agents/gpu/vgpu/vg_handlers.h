@@ -149,9 +149,11 @@
 
 typedef enum vg_handler {
     VG_H_NONE,
+#define VG_H0(name) VG_H_##name,
 #define VG_H1(name, ...) VG_H_##name,
     VG_UNARY (VG_H1) VG_BINARY (VG_H1) VG_SHIFT (VG_H1) VG_TERNARY (VG_H1) VG_WIDEN (VG_H1) VG_WIDEN3 (VG_H1)
-        VG_CONVERT1 (VG_H1) VG_PLAIN (VG_H1)
+        VG_CONVERT1 (VG_H1) VG_PLAIN (VG_H0)
+#undef VG_H0
 #undef VG_H1
             VG_H_COUNT
 } vg_handler_t;

@@ -166,6 +166,7 @@ typedef struct vg_frame {
     int depth;
     struct vg_frame *caller;
     struct vg_frame *next; // free list
+    struct vg_frame *all;  // every frame of the block
     size_t size;
     uint64_t *ready;     // per row: clock at which its value is there (chain sampling), NULL otherwise
     uint64_t *ready_pred;
@@ -198,7 +199,7 @@ typedef struct vg_token {
 struct vg_warp {
     uint8_t *base[2];   // rows of the running frame, pool of its function
     uint32_t *preds;
-    vg_frame_t *frame;
+    vg_frame_t *frame, *root; // running frame, the kernel's own
     vg_block_t *block;
     vg_run_t *run;
     uint32_t cc;        // carry flags
@@ -250,7 +251,7 @@ struct vg_block {
     vg_lines_t lines;
     uint64_t issued;
     uint64_t ordinal;   // n-th block run
-    vg_frame_t *free_frames;
+    vg_frame_t *free_frames, *all_frames;
 };
 
 typedef struct vg_count { // per instruction

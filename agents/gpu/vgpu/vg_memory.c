@@ -65,11 +65,11 @@ static uint32_t s_touch_line (vg_warp_t *w, vg_buffer_t *b, uint64_t line, uint8
     uint8_t fresh = (uint8_t)(mask & ~*mine);
     if (!fresh)
         return 38;
-    *mine |= mask;
+    *mine = (uint8_t)(*mine | mask);
     uint8_t *seen = &b->seen[line - (b->base >> 7)];
     uint8_t all = write ? (uint8_t)(*seen >> 4) : (uint8_t)(*seen & 15);
     uint8_t unseen = (uint8_t)(mask & ~all);
-    *seen |= write ? (uint8_t)(mask << 4) : mask;
+    *seen = (uint8_t)(*seen | (write ? mask << 4 : mask));
     if (write) {
         b->traffic.block_written += vg_bits (fresh);
         b->traffic.unique_written += vg_bits (unseen);
@@ -136,7 +136,7 @@ void vg_touch_sorted (vg_warp_t *w, vg_buffer_t *b, const vg_op_t *o, const uint
                 mask = 0;
             }
             line = s >> 2;
-            mask |= (uint8_t)(1u << (s & 3));
+            mask = (uint8_t)(mask | 1u << (s & 3));
         }
     }
     if (mask) {
@@ -417,7 +417,7 @@ static uint64_t s_atomic_value (const vg_op_t *o, uint64_t old, uint64_t b, uint
     int64_t so = (int64_t)old, sb = (int64_t)b;
     if (o->bytes == 4)
         so = (int32_t)(uint32_t)old, sb = (int32_t)(uint32_t)b;
-    switch ((ptx_sub_t)o->sub) {
+    switch ((int)o->sub) {
     case PTX_SUB_ADD:
         return old + b;
     case PTX_SUB_MIN:

@@ -11,6 +11,14 @@
 
 #include "common/util/kc_mem.h"
 
+static vg_frame_t *s_frame_alloc (vg_block_t *b, size_t size)
+{
+    vg_frame_t *f = kc_malloc (size);
+    f->all = b->all_frames;
+    b->all_frames = f;
+    return f;
+}
+
 vg_frame_t *vg_frame_new (vg_warp_t *w, const vg_func_t *f, vg_frame_t *caller)
 {
     vg_block_t *b = w->block;
@@ -25,9 +33,10 @@ vg_frame_t *vg_frame_new (vg_warp_t *w, const vg_func_t *f, vg_frame_t *caller)
         size = fr->size;
     }
     else
-        fr = kc_malloc (size);
+        fr = s_frame_alloc (b, size);
+    vg_frame_t *all = fr->all;
     uint8_t *at = (uint8_t *)(((uintptr_t)(fr + 1) + 63) & ~(uintptr_t)63);
-    *fr = (vg_frame_t){.func = f, .regs = at, .caller = caller, .size = size};
+    *fr = (vg_frame_t){.func = f, .regs = at, .caller = caller, .size = size, .all = all};
     at += f->reg_bytes;
     fr->preds = (uint32_t *)(void *)at;
     at += pred_bytes;
@@ -153,8 +162,7 @@ static int s_new_split (vg_warp_t *w, int32_t pc, uint32_t mask, int32_t token, 
                 w->n_splits = i + 1;
             return i;
         }
-    kc_assert (!"a warp has more splits than lanes");
-    return 0;
+    kc_die (__FILE__, __LINE__, "a warp has more splits than lanes");
 }
 
 static int32_t s_new_token (vg_warp_t *w, int32_t rpc, int32_t parent, uint32_t members, vg_frame_t *frame)
@@ -233,7 +241,7 @@ void vg_diverge (vg_warp_t *w, const vg_op_t *o, uint32_t taken)
                                 && w->tokens[token].frame == s.frame);
     if (!reuse)
         token = s_new_token (w, o->rpc, s.token, s.mask, s.frame);
-    uint64_t mix = w->run->launch->seed * 0x9e3779b97f4a7c15ull + (uint64_t)s.pc * 0xbf58476d1ce4e5b9ull;
+    uint64_t mix = (w->run->launch->seed * 0x9e3779b97f4a7c15u) + ((uint64_t)s.pc * 0xbf58476d1ce4e5b9u);
     bool taken_first = w->run->launch->seed && (mix >> 40 & 1);
     w->split[w->cur].state = VG_FREE;
     int a = s_new_split (w, s.pc + 1, other, token, s.frame);

@@ -240,18 +240,23 @@ static int s_buffers (vg_run_t *run, vgpu_finding_t *f)
 }
 
 // Bytes of local memory per lane for the function and whatever it calls; recursion gets the fixed stack.
-static uint32_t s_stack (const vgpu_module_t *m, int32_t fi, int depth)
+// 'known' holds 0 = not visited, 1 = on the way, 2 + bytes.
+static uint32_t s_stack (const vgpu_module_t *m, int32_t fi, uint32_t *known)
 {
     const vg_func_t *f = &m->funcs[fi];
     uint32_t most = 0;
-    if (depth > 32)
+    if (known[fi] == 1)
         return VG_STACK;
+    if (known[fi])
+        return known[fi] - 2;
+    known[fi] = 1;
     for (uint32_t k = 0; k < f->n_calls; k++)
         if (f->calls[k].builtin.kind == PTX_BUILTIN_NONE) {
-            uint32_t s = s_stack (m, f->calls[k].func, depth + 1);
+            uint32_t s = s_stack (m, f->calls[k].func, known);
             most = s > most ? s : most;
         }
-    return most >= VG_STACK ? VG_STACK + f->local_bytes : most + f->local_bytes;
+    known[fi] = most + f->local_bytes + 2;
+    return most + f->local_bytes;
 }
 
 static bool s_in_tree (const vgpu_module_t *m, int32_t fi, uint8_t *seen)
@@ -297,7 +302,8 @@ static void s_start_warp (vg_run_t *run, vg_block_t *b, vg_warp_t *w, uint32_t i
     }
     w->split[0] = (vg_split_t){.pc = 0, .mask = w->live, .token = -1, .state = VG_READY};
     w->n_splits = 1;
-    w->split[0].frame = vg_frame_new (w, run->kernel, NULL);
+    w->root = vg_frame_new (w, run->kernel, NULL);
+    w->split[0].frame = w->root;
 }
 
 static void s_start_block (vg_run_t *run, vg_block_t *b, uint64_t number, uint64_t ordinal, uint64_t stride)
@@ -343,16 +349,8 @@ static void s_end_block (vg_run_t *run, vg_block_t *b)
             c->chain_shared_sum += w->stall_shared;
             c->chain_mufu_sum += w->stall_mufu;
         }
-        for (int i = 0; i < w->n_splits; i++)
-            if (w->split[i].state != VG_FREE)
-                w->split[i].frame = NULL;
-        // the kernel's frame; frames of calls went back when their lanes left
-        vg_frame_t *f = w->frame;
-        while (f && f->caller)
-            f = f->caller;
-        if (f)
-            vg_frame_free (w, f);
-        w->frame = NULL;
+        vg_frame_free (w, w->root); // frames of calls went back when their lanes left
+        w->frame = w->root = NULL;
     }
 }
 
@@ -367,18 +365,13 @@ static vg_block_t *s_new_block (const vg_run_t *run)
 static void s_free_block (vg_block_t *b, uint32_t n_warps)
 {
     for (uint32_t k = 0; k < n_warps; k++) {
-        vg_warp_t *w = &b->warps[k];
-        // frames that were in use when the run stopped: splits and tokens name them all
-        for (int i = 0; i < w->n_splits; i++)
-            for (vg_frame_t *f = w->split[i].state != VG_FREE ? w->split[i].frame : NULL; f && f->size; f = f->caller)
-                f->next = NULL;
-        free (w->tokens);
-        free (w->local);
+        free (b->warps[k].tokens);
+        free (b->warps[k].local);
     }
-    while (b->free_frames) {
-        vg_frame_t *next = b->free_frames->next;
-        free (b->free_frames);
-        b->free_frames = next;
+    while (b->all_frames) {
+        vg_frame_t *next = b->all_frames->all;
+        free (b->all_frames);
+        b->all_frames = next;
     }
     free (b->lines.at);
     free (b->warps);
@@ -431,7 +424,7 @@ static void s_describe (kc_buf_t *text, const wait_t *w, uint32_t n)
                        w[i].at->line ? "line" : "PTX line", w[i].at->line ? w[i].at->line : w[i].at->ptx_line, w[i].at->text);
 }
 
-static void s_blocked (vg_run_t *run, vg_block_t **blocks, uint32_t n, bool spinning)
+static void s_blocked (vg_block_t **blocks, uint32_t n, bool spinning)
 {
     wait_t waits[6];
     uint32_t n_waits = s_waits (blocks, n, waits, KC_COUNT (waits)), live = 0, at = 0;
@@ -530,10 +523,10 @@ static void s_run (vg_run_t *run, turn_f *turn)
             continue;
         }
         if (run->lanes == lanes) // a whole round in which nobody did anything
-            s_blocked (run, blocks, n, false);
+            s_blocked (blocks, n, false);
         else if (only_spins && run->changes == changes) {
             if (++stuck >= VG_STUCK_ROUNDS)
-                s_blocked (run, blocks, n, true);
+                s_blocked (blocks, n, true);
         }
         else
             stuck = 0;
@@ -564,7 +557,9 @@ int vgpu_launch (vgpu_module_t *self, const vgpu_launch_t *launch, vgpu_counters
     run.warps_per_block = (run.threads_per_block + VG_LANES - 1) / VG_LANES;
     run.static_shared = (k->static_shared + 15) / 16 * 16;
     run.shared_size = (launch->dynamic_shared ? run.static_shared : k->static_shared) + launch->dynamic_shared;
-    run.stack = s_stack (self, ki, 0);
+    uint32_t *known = kc_calloc (self->ptx->n_funcs + 1u, sizeof (*known));
+    run.stack = s_stack (self, ki, known);
+    free (known);
     int rc = -1;
     if (run.stack > VG_MAX_LOCAL) {
         s_refuse (f, launch, "%u bytes of local memory per thread; at most %d", run.stack, VG_MAX_LOCAL);

@@ -237,7 +237,7 @@ typedef struct vgpu_finding {
     bool is_write;
     uint64_t address;            // device address (offset for shared, local, param, const)
     uint32_t size;               // bytes of the access
-    int64_t distance;            // bytes past the end (> 0) or before the start (< 0) of 'buffer'
+    int64_t distance;            // how far its last byte lies past the end (> 0), its first before the start (< 0)
     uint64_t lane_instructions;  // executed up to here
     char text[VGPU_TEXT];        // one complete sentence: what, where, and what to look at
 } vgpu_finding_t;

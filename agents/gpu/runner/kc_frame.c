@@ -36,7 +36,7 @@ int kc_frame_get (const unsigned char header[KC_FRAME_HEADER], kc_frame_t *out, 
     return 0;
 }
 
-int kc_frame_write (int fd, kc_frame_type_t type, const void *data, size_t size, kc_err_t *err)
+int kc_frame_send (int fd, kc_frame_type_t type, const void *data, size_t size, kc_err_t *err)
 {
     unsigned char header[KC_FRAME_HEADER];
     kc_frame_put (header, type, size);
@@ -45,7 +45,7 @@ int kc_frame_write (int fd, kc_frame_type_t type, const void *data, size_t size,
     return kc_fd_write (fd, data, size, 0, err);
 }
 
-char *kc_frame_read (int fd, kc_frame_type_t type, size_t *size_p, kc_err_t *err)
+char *kc_frame_receive (int fd, kc_frame_type_t type, size_t *size_p, kc_err_t *err)
 {
     unsigned char header[KC_FRAME_HEADER];
     kc_frame_t frame;

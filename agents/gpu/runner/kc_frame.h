@@ -33,9 +33,9 @@ void kc_frame_put (unsigned char header[KC_FRAME_HEADER], kc_frame_type_t type, 
 int kc_frame_get (const unsigned char header[KC_FRAME_HEADER], kc_frame_t *out, kc_err_t *err);
 
 // Blocking, for the runner's side.
-int kc_frame_write (int fd, kc_frame_type_t type, const void *data, size_t size, kc_err_t *err);
+int kc_frame_send (int fd, kc_frame_type_t type, const void *data, size_t size, kc_err_t *err);
 // A whole frame of the type expected, zero-terminated; caller frees.  NULL with err.
-char *kc_frame_read (int fd, kc_frame_type_t type, size_t *size_p, kc_err_t *err);
+char *kc_frame_receive (int fd, kc_frame_type_t type, size_t *size_p, kc_err_t *err);
 
 // Incremental, for the daemon's side: feed what was read, get calls.
 typedef struct kc_frame_reader {

@@ -49,7 +49,7 @@ static int s_send (runner_t *r, const kc_runner_record_t *record)
         return -1;
     }
     kc_err_t err;
-    const int rc = kc_frame_write (r->out, KC_FRAME_JSON, json, size, &err);
+    const int rc = kc_frame_send (r->out, KC_FRAME_JSON, json, size, &err);
     free (json);
     if (rc < 0)
         r->broken = true;
@@ -419,7 +419,7 @@ static int s_send_outputs (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *
         int rc = s_send_free (r, record);
         for (int64_t at = 0; at < b->bytes && rc == 0; at += KC_FRAME_PIECE) {
             const int64_t n = b->bytes - at < KC_FRAME_PIECE ? b->bytes - at : KC_FRAME_PIECE;
-            rc = kc_frame_write (r->out, KC_FRAME_DATA, data + at, (size_t)n, &err);
+            rc = kc_frame_send (r->out, KC_FRAME_DATA, data + at, (size_t)n, &err);
         }
         free (data);
         if (rc < 0) {
@@ -710,7 +710,7 @@ static int s_check_job (const kc_runner_job_t *job, kc_runner_mode_t mode, kc_er
 static int s_read_job (runner_t *r, int in, kc_err_t *err)
 {
     size_t size;
-    char *json = kc_frame_read (in, KC_FRAME_JSON, &size, err);
+    char *json = kc_frame_receive (in, KC_FRAME_JSON, &size, err);
     if (!json)
         return -1;
     kc_errs_t errs = {0};
@@ -724,7 +724,7 @@ static int s_read_job (runner_t *r, int in, kc_err_t *err)
     r->units = kc_calloc (r->job->n_binaries + 1, sizeof *r->units);
     r->plans = kc_calloc (r->job->n_shapes * r->job->n_contestants + 1, sizeof (kc_plan_t *));
     for (size_t i = 0; i < r->job->n_binaries; i++) {
-        r->binaries[i] = kc_frame_read (in, KC_FRAME_DATA, &size, err);
+        r->binaries[i] = kc_frame_receive (in, KC_FRAME_DATA, &size, err);
         if (!r->binaries[i])
             return -1;
         if ((int64_t)size != r->job->binaries[i].size)

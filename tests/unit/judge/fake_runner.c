@@ -12,7 +12,7 @@
 
 static void s_json (const char *text)
 {
-    kc_frame_write (4, KC_FRAME_JSON, text, strlen (text), NULL);
+    kc_frame_send (4, KC_FRAME_JSON, text, strlen (text), NULL);
 }
 
 static void s_wait (void)
@@ -25,7 +25,7 @@ int main (void)
 {
     size_t size;
     kc_err_t err;
-    char *json = kc_frame_read (3, KC_FRAME_JSON, &size, &err);
+    char *json = kc_frame_receive (3, KC_FRAME_JSON, &size, &err);
     kc_runner_job_t *job = json ? kc_runner_job_decode (json, size, KC_WIRE, NULL) : NULL;
     if (!job)
         return 9;
@@ -35,7 +35,7 @@ int main (void)
         s_wait (); // the binaries are never read
     size_t bytes = 0;
     for (size_t i = 0; i < job->n_binaries; i++) {
-        char *data = kc_frame_read (3, KC_FRAME_DATA, &size, &err);
+        char *data = kc_frame_receive (3, KC_FRAME_DATA, &size, &err);
         if (!data)
             return 8;
         for (size_t k = 0; k < size; k++)
@@ -61,7 +61,7 @@ int main (void)
     for (int i = 0; i < 600000; i++)
         data[i] = (char)(i * 7);
     for (int at = 0; at < 600000; at += 200000)
-        kc_frame_write (4, KC_FRAME_DATA, data + at, 200000, NULL);
+        kc_frame_send (4, KC_FRAME_DATA, data + at, 200000, NULL);
     free (data);
     s_json ("{\"kind\":\"ran\",\"case\":0}");
     s_json ("{\"kind\":\"done\"}");

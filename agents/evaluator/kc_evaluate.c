@@ -360,7 +360,7 @@ static void s_verify_locked (void *arg, int fd)
     job.job->instructions = 4 * EVAL_FULL_INSTRUCTIONS;
     self->verifying = true;
     const kc_run_spec_t run = {.runner = self->bench->runner, .mode = "evaluate", .job = job.job, .binaries = job.binaries, .lock_fd = fd,
-                               .wall_ms = EVAL_TIME_WALL_MS, .on_record = s_on_record, .on_data = s_on_data, .on_end = s_on_end, .arg = self};
+                               .wall_ms = self->bench->wall_ms > 0 ? self->bench->wall_ms : EVAL_TIME_WALL_MS, .on_record = s_on_record, .on_data = s_on_data, .on_end = s_on_end, .arg = self};
     kc_err_t err;
     self->run = kc_run_start (self->bench->loop, &run, &err);
     kc_job_free (&job);
@@ -453,7 +453,7 @@ static void s_time_locked (void *arg, int fd)
     job.job->seconds = EVAL_SECONDS;
     job.job->instructions = EVAL_FULL_INSTRUCTIONS;
     const kc_run_spec_t run = {.runner = self->bench->runner, .mode = "evaluate", .job = job.job, .binaries = job.binaries, .lock_fd = fd,
-                               .wall_ms = EVAL_TIME_WALL_MS, .on_record = s_on_record, .on_data = s_on_data, .on_end = s_on_end, .arg = self};
+                               .wall_ms = self->bench->wall_ms > 0 ? self->bench->wall_ms : EVAL_TIME_WALL_MS, .on_record = s_on_record, .on_data = s_on_data, .on_end = s_on_end, .arg = self};
     kc_err_t err;
     self->run = kc_run_start (self->bench->loop, &run, &err);
     kc_job_free (&job);

@@ -361,7 +361,7 @@ static void s_locked (void *arg, int fd)
     self->now_case = self->from;
     self->now_left = 0;
     const kc_run_spec_t run = {.runner = s->bench->runner, .mode = "evaluate", .job = job.job, .binaries = job.binaries, .lock_fd = fd,
-                               .wall_ms = KC_TRIAL_WALL_MS, .on_record = s_on_record, .on_data = s_on_data, .on_end = s_on_end, .arg = self};
+                               .wall_ms = s->bench->wall_ms > 0 ? s->bench->wall_ms : KC_TRIAL_WALL_MS, .on_record = s_on_record, .on_data = s_on_data, .on_end = s_on_end, .arg = self};
     kc_err_t err;
     self->run = kc_run_start (s->bench->loop, &run, &err);
     // the binaries belong to the compiled code and stay; the array is only read at the start

@@ -40,6 +40,7 @@ typedef struct kc_bench {
     kc_map_t *times;          // estimates: "program hash/card hash" -> double *
     kc_stored_t *stored;      // reference outputs, newest first
     size_t stored_bytes;
+    int64_t wall_ms;          // of every runner, 0 = the usual limits
     char secret[KC_SECRET_HEX]; // of this process: seeds of contents whose reference is kept
 } kc_bench_t;
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agents/evaluator/kc_bench.h"
+#include "agents/gpu/bench/kc_bench.h"
 #include "agents/evaluator/kc_evaluate.h"
 #include "agents/evaluator/kc_inspect.h"
 

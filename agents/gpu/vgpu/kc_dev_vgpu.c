@@ -98,7 +98,7 @@ static void s_translate (const vgpu_finding_t *v, const kc_plan_t *plan, int ste
             buffer = &plan->buffers[i];
     bool is_input = buffer && (buffer->role == KC_ROLE_INPUT || buffer->role == KC_ROLE_PARAM);
     *f = (kc_dev_finding_t){.status = s_status (v->status, is_input), .step = step, .line = (int)v->line};
-    snprintf (f->text, sizeof f->text, "%s", v->text);
+    snprintf (f->text, sizeof f->text, "%.*s", (int)sizeof f->text - 1, v->text);
     snprintf (f->kernel, sizeof f->kernel, "%s", plan->kernels[plan->steps[step].kernel].name);
     f->has_place = v->status != VGPU_BAD_LAUNCH && v->status != VGPU_TIMEOUT;
     memcpy (f->block, v->block, sizeof f->block);

@@ -271,6 +271,7 @@ static void s_trial (kc_inspect_t *self)
                       .code = own ? self->seed_code : self->promoted_code},
         .candidate = {.who = KC_RUNNER_WHO_CANDIDATE, .program = self->card->seed, .code = self->seed_code},
         .reference_exact = !own,
+        .reference_is_given = own,
         .cases = self->cases,
         .n_cases = self->n_cases,
         .instructions = INSPECT_INSTRUCTIONS,

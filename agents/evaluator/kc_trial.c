@@ -249,7 +249,7 @@ static void s_take_findings (kc_trial_t *self, const kc_runner_record_t *r)
     if (r->case_ >= 0 && (size_t)r->case_ < self->to - self->from)
         name = kc_case_name (self->spec.card, &self->spec.cases[s_case_of (self, r->case_)]);
     for (size_t i = 0; i < r->n_findings; i++) {
-        if (!self->reference_runs) {
+        if (!self->reference_runs || self->spec.reference_is_given) {
             kc_judge_add (v, &r->findings[i], name);
             continue;
         }
@@ -313,7 +313,7 @@ static void s_on_end (void *arg, const kc_run_end_t *end)
     const bool ours = end->outcome == KC_RUN_PROTOCOL && !self->reference_runs && (bound || self->spec.verdict->n_findings > 0);
     if (end->outcome != KC_RUN_DONE && !ours && self->spec.verdict->n_findings == 0) {
         char *name = kc_case_name (self->spec.card, &self->spec.cases[self->now_case < self->spec.n_cases ? self->now_case : 0]);
-        kc_trial_end (self->spec.verdict, end, self->reference_runs, name);
+        kc_trial_end (self->spec.verdict, end, self->reference_runs && !self->spec.reference_is_given, name);
         free (name);
     }
     if (self->spec.verdict->n_findings > 0) {

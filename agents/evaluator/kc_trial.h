@@ -23,6 +23,7 @@ typedef struct kc_trial_spec { // borrowed until kc_trial_destroy
     const kc_card_t *card;
     kc_side_t reference, candidate; // their code by shape number
     bool reference_exact;           // in double
+    bool reference_is_given;        // the reference is the candidate: what it runs into is the candidate's own
     const kc_runner_case_t *cases;
     size_t n_cases;
     int64_t instructions;  // vgpu: of one run

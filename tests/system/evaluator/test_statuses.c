@@ -267,7 +267,7 @@ static void a_barrier_that_some_threads_never_reach_is_told (void **state)
 static void traps_and_misaligned_accesses_are_launch_errors (void **state)
 {
     s_expect (state, KERNEL ("    if (i == 3) __trap ();\n    if (i < N) y[i] = 2.f * x[i] + 1.f;\n"), KC_VERDICT_STATUS_LAUNCH_ERROR, NULL);
-    s_expect (state, KERNEL ("    if (i < N / 4 - 1) { float2 v = *(const float2 *)(x + 2 * i + 1); y[i] = v.x; }\n"), KC_VERDICT_STATUS_LAUNCH_ERROR, NULL);
+    s_expect (state, KERNEL ("    if (i < N / 4 - 1) { float2 v = *(const float2 *)(x + 2 * i + 1); y[i] = v.x * v.y; }\n"), KC_VERDICT_STATUS_LAUNCH_ERROR, NULL);
 }
 
 // ---- it is wrong ----

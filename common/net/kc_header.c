@@ -235,12 +235,9 @@ static bool s_number (s_in_t *in, bool *whole, int64_t *out)
         if (!s_digits (in))
             return false;
     }
-    char text[64];
-    size_t n = (size_t)(in->at - from);
-    *whole = n < sizeof text;
+    char text[KC_WIRE_HEADER_MAX + 1];
+    size_t n = (size_t)(in->at - from); // the header is no longer than that
     *out = 0;
-    if (!*whole)
-        return true;
     memcpy (text, from, n);
     text[n] = 0;
     if (plain) {

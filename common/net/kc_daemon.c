@@ -167,6 +167,8 @@ static int s_run (kc_daemon_t *self, kc_err_t *err)
 
 static void s_clear (kc_daemon_t *self)
 {
+    if (self->node)
+        kc_node_close_calls (self->node); // no callback may come after 'stop' has freed what it needs
     if (self->started && self->spec->stop)
         self->spec->stop (self, self->spec->arg);
     kc_node_destroy (&self->node);

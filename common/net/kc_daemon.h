@@ -11,7 +11,7 @@
  * Order: parse options, start the log, block signals, 'start' (open files; it may set ops, slots and
  * caps with the kc_daemon_set functions), connect, newline on --notify-fd after the first WELCOME.
  * TERM, INT or the end of --leash-fd: no new requests, 'stopping' is called, running requests get
- * 'grace_ms' to end, then 'stop' and the node goes.  A second TERM skips the grace.  HUP calls 'reload'.
+ * 'grace_ms' to end, open calls are answered KC_EINTERRUPTED, then 'stop' and the node goes.  A second TERM skips the grace.  HUP calls 'reload'.
  * Exit status: 0 orderly stop; else the exit code of the error that ended it (kc_code_exit).
  */
 #ifndef KC_DAEMON_H

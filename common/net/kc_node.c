@@ -328,7 +328,7 @@ void kc_node_destroy (kc_node_t **self_p)
     if (!self)
         return;
     *self_p = NULL;
-    kc_node_calls_end (self, KC_EINTERRUPTED, "this process is going down");
+    kc_node_close_calls (self);
     if (self->link) {
         if (self->phase == KC_PHASE_UP) {
             kc_buf_t b = {0};

@@ -124,6 +124,8 @@ void kc_node_error (kc_node_t *self, const char *id, const kc_err_t *error, int6
 int kc_node_call (kc_node_t *self, const kc_call_t *call, kc_answer_f *on_answer, void *arg, kc_err_t *err);
 // Ask for the end of an open call; it is answered KC_ECANCELLED, or with its result when that was faster.
 void kc_node_cancel (kc_node_t *self, const char *id);
+// Answer every open call KC_EINTERRUPTED and accept no more; part of going down.
+void kc_node_close_calls (kc_node_t *self);
 
 // For programs without a running loop: call and turn the loop until the answer is there.  0 with 'answer'
 // filled (free it with kc_answer_free), or -1 with the code and text of the failure.

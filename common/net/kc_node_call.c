@@ -74,6 +74,8 @@ static int s_check (kc_node_t *self, const kc_call_t *call, kc_err_t *err)
         return kc_fail (err, KC_ESTATE, "call %s is open already", call->id);
     if (kc_map_size (self->calls) >= KC_NODE_CALLS_MAX)
         return kc_fail (err, KC_EBUSY, "this process has %d open calls, its maximum", KC_NODE_CALLS_MAX);
+    if (self->closing)
+        return kc_fail (err, KC_EINTERRUPTED, "this process is going down");
     if (self->phase == KC_PHASE_OVER)
         return kc_fail (err, self->over, "%s", self->over_text);
     return 0;
@@ -222,6 +224,12 @@ void kc_node_calls_end (kc_node_t *self, kc_code_t code, const char *text)
             return;
         s_fail (self, open, code, text, 0, "");
     }
+}
+
+void kc_node_close_calls (kc_node_t *self)
+{
+    self->closing = true;
+    kc_node_calls_end (self, KC_EINTERRUPTED, "this process is going down");
 }
 
 // ---- waiting ----

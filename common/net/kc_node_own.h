@@ -75,7 +75,7 @@ struct kc_node {
     unsigned generation;
     int64_t phase_until, back_ms, down_since;
     bool draining; // here: kc_node_drain; the broker's own wish is told by on_state only
-    bool told_draining, gave_up, inside;
+    bool told_draining, gave_up, inside, closing;
     kc_code_t over; // why KC_PHASE_OVER
     char over_text[KC_ERR_TEXT];
     int64_t timer;

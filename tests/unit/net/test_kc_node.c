@@ -424,7 +424,7 @@ static void the_status_names_sessions_and_why_a_request_is_held (void **state)
 {
     caller_t *c = *state;
     result_t r;
-    call (c->node, NULL, "evaluator.evaluate", "0 x", 0, NULL, &r);
+    call (c->node, "held", "evaluator.evaluate", "0 x", 0, NULL, &r);
     turn_for (c, 200);
     kc_call_t spec = {.op = "broker.fleet.status", .payload = "{}", .payload_size = 2};
     kc_answer_t a;
@@ -435,6 +435,9 @@ static void the_status_names_sessions_and_why_a_request_is_held (void **state)
     assert_non_null (strstr (a.payload, "\"instance\":\"planner-1\""));
     kc_answer_free (&a);
     kc_node_cancel (c->node, "none"); // unknown: harmless
+    kc_node_cancel (c->node, "held");
+    turn_until (c, &r.answers, 1, 3000);
+    assert_int_equal (r.code, KC_ECANCELLED);
 }
 
 static void a_drained_worker_gets_nothing_until_it_is_undrained (void **state)

@@ -73,6 +73,14 @@ static const seen_t *find (const desk_t *d, kc_do_t kind, int peer, const char *
     return NULL;
 }
 
+// The same where there must be one: what stands for "none" fails every comparison.
+static const seen_t *must (const desk_t *d, kc_do_t kind, int peer, const char *id)
+{
+    static const seen_t none = {.code = KC_CODE_COUNT, .ttl_ms = -1};
+    const seen_t *s = find (d, kind, peer, id);
+    return s ? s : &none;
+}
+
 static size_t count (const desk_t *d, kc_do_t kind, int peer)
 {
     size_t n = 0;
@@ -190,8 +198,7 @@ static void slots_are_the_credit_of_a_worker (void **state)
     reply (d, 1, "r0");
     assert_int_equal (count (d, KC_DO_GRANT, 1), 3);
     assert_non_null (find (d, KC_DO_GRANT, 1, "r2")); // in order
-    const seen_t *a = find (d, KC_DO_ANSWER, 0, "r0");
-    assert_non_null (a);
+    const seen_t *a = must (d, KC_DO_ANSWER, 0, "r0");
     assert_string_equal (a->from, "evaluator-1");
 }
 
@@ -202,9 +209,9 @@ static void the_time_in_the_queue_is_taken_from_the_ttl (void **state)
     ask_full (d, 0, "r", "evaluator.evaluate", "t", 5000, 0, "0123456789abcdef");
     pass (d, 1500, 1);
     hello (d, 1, "evaluator", "evaluator-1", 1);
-    assert_int_equal (find (d, KC_DO_GRANT, 1, "r")->ttl_ms, 3500);
+    assert_int_equal (must (d, KC_DO_GRANT, 1, "r")->ttl_ms, 3500);
     pass (d, 3600, 3);
-    const seen_t *e = find (d, KC_DO_ERROR, 0, "r");
+    const seen_t *e = must (d, KC_DO_ERROR, 0, "r");
     assert_int_equal (e->code, KC_ETIMEOUT);
     assert_non_null (strstr (e->text, "evaluator-1"));
     assert_non_null (find (d, KC_DO_CANCEL, 1, "r")); // and the worker is told
@@ -271,10 +278,10 @@ static void a_second_requester_is_attached_and_another_content_is_a_conflict (vo
     assert_int_equal (count (d, KC_DO_GRANT, -1), 1);
     hello (d, 3, "planner", "planner-3", 0);
     ask_full (d, 3, "r", "evaluator.evaluate", "t", 0, 0, "ffffffffffffffff");
-    assert_int_equal (find (d, KC_DO_ERROR, 3, "r")->code, KC_ECONFLICT);
+    assert_int_equal (must (d, KC_DO_ERROR, 3, "r")->code, KC_ECONFLICT);
     kc_core_cancel (d->core, 0, "r", d->now); // one of two gives up: the work goes on
     collect (d);
-    assert_int_equal (find (d, KC_DO_ERROR, 0, "r")->code, KC_ECANCELLED);
+    assert_int_equal (must (d, KC_DO_ERROR, 0, "r")->code, KC_ECANCELLED);
     assert_int_equal (count (d, KC_DO_CANCEL, -1), 0);
     reply (d, 1, "r");
     assert_int_equal (count (d, KC_DO_ANSWER, 2), 1);
@@ -306,7 +313,7 @@ static void one_boot_that_is_lost_three_times_ends_the_request (void **state)
         kc_core_gone (d->core, i, "its connection is gone", d->now);
         collect (d);
     }
-    assert_int_equal (find (d, KC_DO_ERROR, 0, "r")->code, KC_ELOST);
+    assert_int_equal (must (d, KC_DO_ERROR, 0, "r")->code, KC_ELOST);
     assert_int_equal (count (d, KC_DO_GRANT, -1), 3);
 }
 
@@ -317,11 +324,11 @@ static void two_boots_that_die_of_a_request_make_it_poison (void **state)
     ask (d, 0, "r");
     hello_full (d, 1, "evaluator", "evaluator-1", "boot1", 1, 80, NULL);
     hello_full (d, 2, "evaluator", "evaluator-1", "boot2", 1, 80, NULL); // displaces the first
-    assert_int_equal (find (d, KC_DO_REJECT, 1, NULL)->code, KC_EDISPLACED);
+    assert_int_equal (must (d, KC_DO_REJECT, 1, NULL)->code, KC_EDISPLACED);
     assert_non_null (find (d, KC_DO_GRANT, 2, "r"));
     kc_core_gone (d->core, 2, "its connection is gone", d->now);
     collect (d);
-    const seen_t *e = find (d, KC_DO_ERROR, 0, "r");
+    const seen_t *e = must (d, KC_DO_ERROR, 0, "r");
     assert_int_equal (e->code, KC_EPOISON);
     assert_non_null (strstr (e->text, "boot1"));
     assert_non_null (strstr (e->text, "boot2"));
@@ -334,7 +341,7 @@ static void a_displaced_boot_cannot_come_back (void **state)
     hello_full (d, 2, "evaluator", "evaluator-1", "new", 1, 80, NULL);
     forget (d);
     hello_full (d, 3, "evaluator", "evaluator-1", "old", 1, 80, NULL);
-    assert_int_equal (find (d, KC_DO_REJECT, 3, NULL)->code, KC_EDISPLACED);
+    assert_int_equal (must (d, KC_DO_REJECT, 3, NULL)->code, KC_EDISPLACED);
     assert_int_equal (kc_core_n_sessions (d->core), 1);
 }
 
@@ -454,7 +461,7 @@ static void only_existing_edges_are_served (void **state)
         hello (d, i, cases[i].role, "any-1", 0);
         forget (d);
         ask_full (d, i, "r", cases[i].op, "t", 0, 0, "0123456789abcdef");
-        assert_int_equal (find (d, KC_DO_ERROR, (int)i, "r")->code, cases[i].code);
+        assert_int_equal (must (d, KC_DO_ERROR, (int)i, "r")->code, cases[i].code);
         kc_core_bye (d->core, i, d->now);
         collect (d);
     }
@@ -468,7 +475,7 @@ static void a_role_serves_its_own_operations_only (void **state)
     kc_hello_t h = {.instance = "x", .boot = "b", .role = KC_ROLE_EVALUATOR, .ops = ops, .n_ops = 1, .slots = 1};
     kc_core_hello (d->core, 0, &h, d->now);
     collect (d);
-    assert_int_equal (find (d, KC_DO_REJECT, 0, NULL)->code, KC_EREFUSED);
+    assert_int_equal (must (d, KC_DO_REJECT, 0, NULL)->code, KC_EREFUSED);
     assert_non_null (find (d, KC_DO_CLOSE, 0, NULL));
 }
 
@@ -477,7 +484,7 @@ static void there_is_one_memory_service (void **state)
     desk_t *d = *state;
     hello (d, 1, "memory", "memory-1", 8);
     hello (d, 2, "memory", "memory-2", 8);
-    assert_int_equal (find (d, KC_DO_REJECT, 2, NULL)->code, KC_EREFUSED);
+    assert_int_equal (must (d, KC_DO_REJECT, 2, NULL)->code, KC_EREFUSED);
     pass (d, DEAD + 200, 0);
     forget (d);
     hello (d, 3, "memory", "memory-2", 8);
@@ -495,7 +502,7 @@ static void what_does_not_fit_is_answered_busy (void **state)
     }
     assert_int_equal (count (d, KC_DO_ERROR, -1), 0);
     ask (d, 0, "more");
-    const seen_t *e = find (d, KC_DO_ERROR, 0, "more");
+    const seen_t *e = must (d, KC_DO_ERROR, 0, "more");
     assert_int_equal (e->code, KC_EBUSY);
     assert_true (e->retry > 0);
     kc_core_cancel (d->core, 0, "r7", d->now);
@@ -528,7 +535,7 @@ static void a_drained_worker_ends_what_it_runs_and_gets_nothing_new (void **stat
     assert_int_equal (kc_core_drain (d->core, "evaluator-1", false, d->now), 1);
     assert_int_equal (kc_core_drain (d->core, "nobody", false, d->now), 0);
     collect (d);
-    assert_true (find (d, KC_DO_PONG, 1, NULL)->draining);
+    assert_true (must (d, KC_DO_PONG, 1, NULL)->draining);
     reply (d, 1, "r0");
     assert_null (find (d, KC_DO_GRANT, 1, "r1"));
     size_t cursor = 0;

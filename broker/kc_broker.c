@@ -14,7 +14,12 @@
 #include "common/util/kc_log.h"
 #include "common/util/kc_mem.h"
 
-enum { BEAT_MS = 1000, DEAD_MS = 4000, RETRY_BLOCKED_MS = 5, ROUTE_HEX = 2 * KC_WIRE_ROUTE_MAX + 1 };
+enum {
+    BEAT_MS = 1000,
+    DEAD_MS = 4000,
+    RETRY_BLOCKED_MS = 5,
+    ROUTE_HEX = 2 * KC_WIRE_ROUTE_MAX + 1
+};
 
 // ---- peers ----
 
@@ -47,14 +52,16 @@ static uint32_t s_peer_new (kc_broker_t *self, const kc_route_t *route)
         if ((self->n_peers & (self->n_peers - 1)) == 0) { // a power of two, or 0: full
             size_t room = self->n_peers ? 2 * self->n_peers : 1;
             kc_peer_t *peers = kc_calloc (room, sizeof *peers);
-            for (size_t i = 0; i < self->n_peers; i++) { // a TAILQ head points into itself
+            for (size_t i = 0; i < self->n_peers;
+                 i++) { // a TAILQ head points into itself
                 peers[i] = self->peers[i];
                 TAILQ_INIT (&peers[i].outbox);
                 TAILQ_CONCAT (&peers[i].outbox, &self->peers[i].outbox, link);
             }
             free (self->peers);
             self->peers = peers;
-            self->free_peers = kc_realloc (self->free_peers, room * sizeof *self->free_peers);
+            self->free_peers =
+                kc_realloc (self->free_peers, room * sizeof *self->free_peers);
         }
         self->n_peers++;
     }
@@ -95,12 +102,14 @@ static void s_peer_close (kc_broker_t *self, uint32_t peer)
 
 // ---- sending ----
 
-static void s_keep (kc_broker_t *self, uint32_t peer, kc_wire_t *wire, const char *added, bool last, int64_t now)
+static void s_keep (kc_broker_t *self, uint32_t peer, kc_wire_t *wire,
+                    const char *added, bool last, int64_t now)
 {
     kc_peer_t *p = &self->peers[peer];
     size_t bytes = kc_wire_bytes (wire);
     if (p->n >= KC_OUTBOX_MESSAGES || p->bytes + bytes > KC_OUTBOX_BYTES) {
-        kc_core_gone (self->core, peer, "it takes no messages and its outbox is full", now);
+        kc_core_gone (self->core, peer, "it takes no messages and its outbox is full",
+                      now);
         if (last)
             kc_wire_clear (wire);
         return;
@@ -122,7 +131,8 @@ static void s_keep (kc_broker_t *self, uint32_t peer, kc_wire_t *wire, const cha
 }
 
 // Send or keep; with 'last' the wire is used up.
-void kc_broker_send (kc_broker_t *self, uint32_t peer, kc_wire_t *wire, const char *added, bool last)
+void kc_broker_send (kc_broker_t *self, uint32_t peer, kc_wire_t *wire,
+                     const char *added, bool last)
 {
     kc_peer_t *p = peer < self->n_peers ? &self->peers[peer] : NULL;
     if (!p || p->route.size == 0) { // closed by an earlier effect
@@ -130,7 +140,9 @@ void kc_broker_send (kc_broker_t *self, uint32_t peer, kc_wire_t *wire, const ch
             kc_wire_clear (wire);
         return;
     }
-    kc_sent_t sent = p->n > 0 ? KC_SENT_FULL : kc_router_send (self->router, &p->route, wire, added, last);
+    kc_sent_t sent = p->n > 0
+                         ? KC_SENT_FULL
+                         : kc_router_send (self->router, &p->route, wire, added, last);
     switch (sent) {
     case KC_SENT:
         return;
@@ -146,7 +158,8 @@ void kc_broker_send (kc_broker_t *self, uint32_t peer, kc_wire_t *wire, const ch
 }
 
 // To somebody without a session: tried once, dropped when there is no room.
-void kc_broker_reject (kc_broker_t *self, const kc_route_t *route, kc_code_t code, const char *text)
+void kc_broker_reject (kc_broker_t *self, const kc_route_t *route, kc_code_t code,
+                       const char *text)
 {
     kc_buf_t b = {0};
     kc_header_error (&b, NULL, code, text, 0);
@@ -157,7 +170,8 @@ void kc_broker_reject (kc_broker_t *self, const kc_route_t *route, kc_code_t cod
     kc_buf_free (&b);
 }
 
-static void s_send_header (kc_broker_t *self, uint32_t peer, kc_verb_t verb, kc_buf_t *header)
+static void s_send_header (kc_broker_t *self, uint32_t peer, kc_verb_t verb,
+                           kc_buf_t *header)
 {
     kc_wire_t wire;
     kc_wire_init (&wire, verb, header->data, header->size, NULL, 0, NULL, 0);
@@ -172,7 +186,8 @@ static void s_flush_blocked (kc_broker_t *self, int64_t now)
         bool gone = false, moved = false;
         while (p->route.size > 0 && p->n > 0 && !gone) {
             kc_outgoing_t *out = TAILQ_FIRST (&p->outbox);
-            kc_sent_t sent = kc_router_send (self->router, &p->route, &out->wire, out->added, true);
+            kc_sent_t sent =
+                kc_router_send (self->router, &p->route, &out->wire, out->added, true);
             if (sent == KC_SENT_FULL)
                 break;
             gone = sent == KC_SENT_GONE;
@@ -196,10 +211,11 @@ static void s_welcome (kc_broker_t *self, uint32_t peer)
 {
     kc_buf_t b = {0};
     kc_buf_printf (&b,
-                   "{\"beat_ms\":%lld,\"boot\":\"%s\",\"build\":\"%s\",\"dead_ms\":%lld,\"max_payload\":%d,"
+                   "{\"beat_ms\":%lld,\"boot\":\"%s\",\"build\":\"%s\",\"dead_ms\":%"
+                   "lld,\"max_payload\":%d,"
                    "\"session\":\"s%u\"}",
-                   (long long)self->config.beat_ms, self->boot, KC_VERSION, (long long)self->config.dead_ms,
-                   KC_WIRE_BODY_MAX, peer);
+                   (long long)self->config.beat_ms, self->boot, KC_VERSION,
+                   (long long)self->config.dead_ms, KC_WIRE_BODY_MAX, peer);
     s_send_header (self, peer, KC_VERB_WELCOME, &b);
 }
 
@@ -227,7 +243,8 @@ static void s_do (kc_broker_t *self, kc_effect_t *e, int64_t now)
         s_welcome (self, e->peer);
         return;
     case KC_DO_REJECT:
-        kc_log (KC_INFO, "session.rejected", "code", "s", kc_code_name (e->code), "text", "s", e->text, NULL);
+        kc_log (KC_INFO, "session.rejected", "code", "s", kc_code_name (e->code),
+                "text", "s", e->text, NULL);
         kc_header_error (&b, NULL, e->code, e->text, 0);
         s_send_header (self, e->peer, KC_VERB_REJECT, &b);
         return;
@@ -266,13 +283,15 @@ static void s_package_free (kc_parcel_t *parcel)
 static kc_parcel_t *s_package (kc_wire_t *wire)
 {
     kc_package_t *p = kc_malloc (sizeof *p);
-    p->parcel = (kc_parcel_t){.refs = 1, .size = kc_wire_bytes (wire), .free = s_package_free};
+    p->parcel =
+        (kc_parcel_t){.refs = 1, .size = kc_wire_bytes (wire), .free = s_package_free};
     memcpy (&p->wire, wire, sizeof *wire);
     return &p->parcel;
 }
 
 // A peer that breaks the protocol is told so and has no session any more.
-static void s_malformed (kc_broker_t *self, const kc_route_t *route, const char *text, int64_t now)
+static void s_malformed (kc_broker_t *self, const kc_route_t *route, const char *text,
+                         int64_t now)
 {
     kc_core_bad (self->core);
     uint32_t peer;
@@ -284,8 +303,8 @@ static void s_malformed (kc_broker_t *self, const kc_route_t *route, const char 
         kc_core_gone (self->core, peer, "it sent a malformed message", now);
 }
 
-static int s_request (kc_broker_t *self, uint32_t peer, kc_wire_t *wire, const char *data, size_t size, int64_t now,
-                      kc_err_t *err)
+static int s_request (kc_broker_t *self, uint32_t peer, kc_wire_t *wire,
+                      const char *data, size_t size, int64_t now, kc_err_t *err)
 {
     const kc_header_t *h = &self->header;
     char key[KC_WIRE_HEADER_MAX + 1] = "";
@@ -297,14 +316,21 @@ static int s_request (kc_broker_t *self, uint32_t peer, kc_wire_t *wire, const c
         if (!need)
             return -1;
     }
-    kc_ask_t ask = {.id = h->word[KC_H_ID], .op = h->word[KC_H_OP], .flow = h->word[KC_H_FLOW], .sum = h->word[KC_H_SUM],
-                    .ttl_ms = h->number[KC_H_TTL_MS], .need_key = key, .need = need, .chunk = wire->has_chunk};
+    kc_ask_t ask = {.id = h->word[KC_H_ID],
+                    .op = h->word[KC_H_OP],
+                    .flow = h->word[KC_H_FLOW],
+                    .sum = h->word[KC_H_SUM],
+                    .ttl_ms = h->number[KC_H_TTL_MS],
+                    .need_key = key,
+                    .need = need,
+                    .chunk = wire->has_chunk};
     kc_core_request (self->core, peer, &ask, s_package (wire), now);
     return 0;
 }
 
 // A message of a known peer; the wire is used up.  -1 when its header is malformed.
-static int s_known (kc_broker_t *self, uint32_t peer, kc_wire_t *wire, int64_t now, kc_err_t *err)
+static int s_known (kc_broker_t *self, uint32_t peer, kc_wire_t *wire, int64_t now,
+                    kc_err_t *err)
 {
     size_t size;
     const char *data = kc_wire_header (wire, &size);
@@ -331,7 +357,8 @@ static int s_known (kc_broker_t *self, uint32_t peer, kc_wire_t *wire, int64_t n
         rc = kc_header_read (&self->header, wire->verb, data, size, err);
         if (rc == 0) {
             bool failed = wire->verb == KC_VERB_ERROR;
-            kc_core_reply (self->core, peer, self->header.word[KC_H_ID], s_package (wire), failed, now);
+            kc_core_reply (self->core, peer, self->header.word[KC_H_ID],
+                           s_package (wire), failed, now);
             return 0;
         }
         break;
@@ -344,20 +371,23 @@ static int s_known (kc_broker_t *self, uint32_t peer, kc_wire_t *wire, int64_t n
     case KC_VERB_REJECT:
     case KC_VERB_PONG:
     case KC_VERB_COUNT:
-        rc = kc_fail (err, KC_EPROTO, "verb %s is not for a broker", kc_verb_name (wire->verb));
+        rc = kc_fail (err, KC_EPROTO, "verb %s is not for a broker",
+                      kc_verb_name (wire->verb));
         break;
     }
     kc_wire_clear (wire);
     return rc;
 }
 
-static void s_message (kc_broker_t *self, const kc_route_t *route, kc_wire_t *wire, int64_t now)
+static void s_message (kc_broker_t *self, const kc_route_t *route, kc_wire_t *wire,
+                       int64_t now)
 {
     uint32_t peer;
     bool known = s_find (self, route, &peer);
     if (!known && wire->verb != KC_VERB_HELLO) {
         if (wire->verb != KC_VERB_BYE)
-            kc_broker_reject (self, route, KC_ESTATE, "no session on this connection; say HELLO on a new one");
+            kc_broker_reject (self, route, KC_ESTATE,
+                              "no session on this connection; say HELLO on a new one");
         kc_wire_clear (wire);
         return;
     }
@@ -416,15 +446,18 @@ int kc_broker_run (kc_broker_t *self, kc_err_t *err)
         }
         int64_t wait = more ? 0 : kc_loop_wait_ms (self->loop);
         if (self->n_blocked > 0 && (wait < 0 || wait > RETRY_BLOCKED_MS))
-            wait = RETRY_BLOCKED_MS; // libzmq does not tell when a ROUTER's peer has room again
+            wait = RETRY_BLOCKED_MS; // libzmq does not tell when a ROUTER's peer has
+                                     // room again
         bool ready = kc_router_wait (self->router, kc_loop_fd (self->loop), wait);
-        if ((ready || kc_loop_wait_ms (self->loop) == 0) && kc_loop_turn (self->loop, 0, err) < 0)
+        if ((ready || kc_loop_wait_ms (self->loop) == 0)
+            && kc_loop_turn (self->loop, 0, err) < 0)
             return -1;
     }
     return 0;
 }
 
-kc_broker_t *kc_broker_new (const kc_broker_config_t *config, kc_loop_t *loop, kc_err_t *err)
+kc_broker_t *kc_broker_new (const kc_broker_config_t *config, kc_loop_t *loop,
+                            kc_err_t *err)
 {
     kc_broker_t *self = kc_calloc (1, sizeof *self);
     self->config = *config;
@@ -440,7 +473,9 @@ kc_broker_t *kc_broker_new (const kc_broker_config_t *config, kc_loop_t *loop, k
     self->routes = kc_map_new (NULL);
     self->needs = kc_map_new (NULL);
     self->started = kc_clock_ms ();
-    kc_core_config_t core = {.beat_ms = self->config.beat_ms, .dead_ms = self->config.dead_ms, .tick_ms = KC_BROKER_TICK_MS};
+    kc_core_config_t core = {.beat_ms = self->config.beat_ms,
+                             .dead_ms = self->config.dead_ms,
+                             .tick_ms = KC_BROKER_TICK_MS};
     self->core = kc_core_new (&core, self->started);
     char *lock = kc_fs_join (config->run_dir, "broker.lock");
     int rc = kc_fs_mkdir (self->dir, 0700, err);
@@ -454,7 +489,8 @@ kc_broker_t *kc_broker_new (const kc_broker_config_t *config, kc_loop_t *loop, k
         return NULL;
     }
     (void)kc_loop_timer_add (loop, KC_BROKER_TICK_MS, KC_BROKER_TICK_MS, s_tick, self);
-    kc_log (KC_INFO, "broker.listening", "path", "s", self->path, "boot", "s", self->boot, NULL);
+    kc_log (KC_INFO, "broker.listening", "path", "s", self->path, "boot", "s",
+            self->boot, NULL);
     return self;
 }
 
@@ -467,7 +503,8 @@ void kc_broker_destroy (kc_broker_t **self_p)
     for (uint32_t i = 0; self->router && i < self->n_peers; i++)
         if (self->peers[i].route.size > 0) {
             s_flush_blocked (self, kc_clock_ms ());
-            kc_broker_reject (self, &self->peers[i].route, KC_ESTATE, "the broker goes down");
+            kc_broker_reject (self, &self->peers[i].route, KC_ESTATE,
+                              "the broker goes down");
         }
     for (uint32_t i = 0; i < self->n_peers; i++)
         s_peer_close (self, i);

@@ -1,9 +1,11 @@
-/* kc_broker.h - the broker's shell around the dispatch core: one socket, one loop, one tick
+/* kc_broker.h - the broker's shell around the dispatch core: one socket, one loop, one
+ * tick
  *
- * It receives, checks bounds, decodes a header once, tells the core, and carries out what the core wants.
- * Payloads are never looked into and headers are forwarded as the bytes they came in.  One thread; nothing
- * blocks: what a peer cannot take now waits in its outbox, and a peer whose outbox stays blocked for dead_ms, or
- * grows past its bound, is lost.
+ * It receives, checks bounds, decodes a header once, tells the core, and carries out
+ * what the core wants. Payloads are never looked into and headers are forwarded as the
+ * bytes they came in.  One thread; nothing blocks: what a peer cannot take now waits in
+ * its outbox, and a peer whose outbox stays blocked for dead_ms, or grows past its
+ * bound, is lost.
  */
 #ifndef KC_BROKER_H
 #define KC_BROKER_H
@@ -21,9 +23,12 @@ typedef struct kc_broker_config {
     int64_t dead_ms;     // silence that ends a session; 0 = 4000
 } kc_broker_config_t;
 
-// Lock the run directory and listen on <run_dir>/broker.sock.  KC_EBUSY when a broker runs there.
-kc_broker_t *kc_broker_new (const kc_broker_config_t *config, kc_loop_t *loop, kc_err_t *err);
-// Tell every peer that the broker goes, flush for at most one second, remove the socket.
+// Lock the run directory and listen on <run_dir>/broker.sock.  KC_EBUSY when a broker
+// runs there.
+kc_broker_t *kc_broker_new (const kc_broker_config_t *config, kc_loop_t *loop,
+                            kc_err_t *err);
+// Tell every peer that the broker goes, flush for at most one second, remove the
+// socket.
 void kc_broker_destroy (kc_broker_t **self_p);
 // Run until the loop is stopped.
 int kc_broker_run (kc_broker_t *self, kc_err_t *err);

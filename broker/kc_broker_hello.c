@@ -1,4 +1,5 @@
-// kc_broker_hello.c - what the shell reads with the general codec: HELLO and needs, both rare
+// kc_broker_hello.c - what the shell reads with the general codec: HELLO and needs,
+// both rare
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 
 enum { PROTO = 1 };
 
-static void s_refuse (kc_broker_t *self, uint32_t peer, kc_code_t code, const char *text, int64_t now)
+static void s_refuse (kc_broker_t *self, uint32_t peer, kc_code_t code,
+                      const char *text, int64_t now)
 {
     kc_log (KC_WARN, "hello.refused", "error", "s", text, NULL);
     kc_buf_t b = {0};
@@ -34,22 +36,34 @@ static const char *s_facts (const kc_kcp_hello_t *hello, kc_facts_t *out)
     return NULL;
 }
 
-static void s_hello (kc_broker_t *self, uint32_t peer, const kc_kcp_hello_t *h, int64_t now)
+static void s_hello (kc_broker_t *self, uint32_t peer, const kc_kcp_hello_t *h,
+                     int64_t now)
 {
     char text[KC_ERR_TEXT];
     if (h->proto != PROTO) {
-        (void)snprintf (text, sizeof text, "%s (build %.64s) speaks KCP/%lld, this broker (build %s) KCP/%d", h->instance,
-                        h->build ? h->build : "unknown", (long long)h->proto, KC_VERSION, PROTO);
+        (void)snprintf (
+            text, sizeof text,
+            "%s (build %.64s) speaks KCP/%lld, this broker (build %s) KCP/%d",
+            h->instance, h->build ? h->build : "unknown", (long long)h->proto,
+            KC_VERSION, PROTO);
         s_refuse (self, peer, KC_EPROTO, text, now);
         return;
     }
-    kc_hello_t hello = {.instance = h->instance, .boot = h->boot, .build = h->build,
-                        .role = kc_role_parse (kc_kcp_role_name (h->role)), .pid = h->has_pid ? h->pid : 0,
-                        .ops = (const char *const *)h->ops, .n_ops = h->n_ops, .slots = h->slots,
-                        .holding = (const char *const *)h->holding, .n_holding = h->n_holding};
+    kc_hello_t hello = {.instance = h->instance,
+                        .boot = h->boot,
+                        .build = h->build,
+                        .role = kc_role_parse (kc_kcp_role_name (h->role)),
+                        .pid = h->has_pid ? h->pid : 0,
+                        .ops = (const char *const *)h->ops,
+                        .n_ops = h->n_ops,
+                        .slots = h->slots,
+                        .holding = (const char *const *)h->holding,
+                        .n_holding = h->n_holding};
     const char *bad = s_facts (h, &hello.caps);
     if (bad) {
-        (void)snprintf (text, sizeof text, "HELLO of %s: fact %s needs exactly one of text and number", h->instance, bad);
+        (void)snprintf (text, sizeof text,
+                        "HELLO of %s: fact %s needs exactly one of text and number",
+                        h->instance, bad);
         s_refuse (self, peer, KC_EINVALID, text, now);
     }
     else
@@ -57,7 +71,8 @@ static void s_hello (kc_broker_t *self, uint32_t peer, const kc_kcp_hello_t *h, 
     kc_facts_free (&hello.caps);
 }
 
-void kc_broker_hello (kc_broker_t *self, uint32_t peer, const kc_wire_t *wire, int64_t now)
+void kc_broker_hello (kc_broker_t *self, uint32_t peer, const kc_wire_t *wire,
+                      int64_t now)
 {
     size_t size;
     const char *data = kc_wire_header (wire, &size);
@@ -94,17 +109,22 @@ static int s_terms (const kc_kcp_request_t *request, kc_need_t *out, kc_err_t *e
         const kc_kcp_term_t *t = &request->need[i];
         kc_term_op_t op = kc_term_op_parse (kc_kcp_term_op_name (t->op));
         if ((t->text != NULL) == t->has_number)
-            return kc_fail (err, KC_EINVALID, "need: term %s needs exactly one of text and number", t->key);
+            return kc_fail (err, KC_EINVALID,
+                            "need: term %s needs exactly one of text and number",
+                            t->key);
         if ((op == KC_TERM_GE || op == KC_TERM_LE) && t->text)
-            return kc_fail (err, KC_EINVALID, "need: term %s compares sizes and needs a number", t->key);
+            return kc_fail (err, KC_EINVALID,
+                            "need: term %s compares sizes and needs a number", t->key);
         if (op == KC_TERM_PREFIX && !t->text)
-            return kc_fail (err, KC_EINVALID, "need: term %s compares a prefix and needs a text", t->key);
+            return kc_fail (err, KC_EINVALID,
+                            "need: term %s compares a prefix and needs a text", t->key);
         kc_need_add (out, t->key, op, t->text, t->number);
     }
     return 0;
 }
 
-const kc_need_t *kc_broker_need (kc_broker_t *self, const char *key, const char *header, size_t size, kc_err_t *err)
+const kc_need_t *kc_broker_need (kc_broker_t *self, const char *key, const char *header,
+                                 size_t size, kc_err_t *err)
 {
     kc_need_t *need = kc_map_get (self->needs, key);
     if (need)

@@ -1,4 +1,5 @@
-// kc_broker_local.c - the operations that the broker serves itself: fleet.status, fleet.drain
+// kc_broker_local.c - the operations that the broker serves itself: fleet.status,
+// fleet.drain
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,8 @@
 #include "common/util/kc_log.h"
 #include "common/util/kc_mem.h"
 
-static void s_error (kc_broker_t *self, const kc_effect_t *effect, kc_code_t code, const char *text)
+static void s_error (kc_broker_t *self, const kc_effect_t *effect, kc_code_t code,
+                     const char *text)
 {
     kc_buf_t b = {0};
     kc_header_error (&b, effect->id, code, text, 0);
@@ -19,11 +21,13 @@ static void s_error (kc_broker_t *self, const kc_effect_t *effect, kc_code_t cod
 }
 
 // 'json' is used up; NULL = the encoder refused it.
-static void s_reply (kc_broker_t *self, const kc_effect_t *effect, char *json, size_t size)
+static void s_reply (kc_broker_t *self, const kc_effect_t *effect, char *json,
+                     size_t size)
 {
     if (!json || size > KC_WIRE_BODY_MAX) {
         free (json);
-        s_error (self, effect, KC_EINTERNAL, "the answer does not fit its schema or 1 MiB");
+        s_error (self, effect, KC_EINTERNAL,
+                 "the answer does not fit its schema or 1 MiB");
         return;
     }
     kc_buf_t b = {0};
@@ -35,7 +39,8 @@ static void s_reply (kc_broker_t *self, const kc_effect_t *effect, char *json, s
     kc_broker_send (self, effect->peer, &wire, "0 broker", true);
 }
 
-static void s_add_session (kc_broker_fleet_status_reply_t *r, const kc_session_view_t *v)
+static void s_add_session (kc_broker_fleet_status_reply_t *r,
+                           const kc_session_view_t *v)
 {
     kc_broker_session_t *s = kc_push (&r->sessions, &r->n_sessions, sizeof *s);
     kc_type_init (&kc_broker_session_type, s);
@@ -61,7 +66,8 @@ static void s_add_session (kc_broker_fleet_status_reply_t *r, const kc_session_v
     }
 }
 
-static void s_add_counter (kc_broker_fleet_status_reply_t *r, const char *name, int64_t value)
+static void s_add_counter (kc_broker_fleet_status_reply_t *r, const char *name,
+                           int64_t value)
 {
     kc_broker_counter_t *c = kc_push (&r->counters, &r->n_counters, sizeof *c);
     kc_type_init (&kc_broker_counter_type, c);
@@ -78,16 +84,19 @@ static void s_status (kc_broker_t *self, const kc_effect_t *effect, int64_t now)
     r->in_flight = (int64_t)kc_core_works (self->core);
     size_t cursor = 0;
     kc_session_view_t session;
-    while (r->n_sessions < KC_STATUS_SESSIONS && kc_core_session (self->core, &cursor, &session, now))
+    while (r->n_sessions < KC_STATUS_SESSIONS
+           && kc_core_session (self->core, &cursor, &session, now))
         s_add_session (r, &session);
     cursor = 0;
     kc_queue_view_t queue;
-    while (r->n_queues < KC_STATUS_QUEUES && kc_core_queue (self->core, &cursor, &queue, now)) {
+    while (r->n_queues < KC_STATUS_QUEUES
+           && kc_core_queue (self->core, &cursor, &queue, now)) {
         kc_broker_queue_t *q = kc_push (&r->queues, &r->n_queues, sizeof *q);
         kc_type_init (&kc_broker_queue_type, q);
         q->op = kc_strdup (queue.op);
         q->need = queue.need[0] ? kc_strdup (queue.need) : NULL;
-        q->held = queue.held[0] ? kc_utf8_clean (queue.held, strlen (queue.held), 500) : NULL;
+        q->held =
+            queue.held[0] ? kc_utf8_clean (queue.held, strlen (queue.held), 500) : NULL;
         q->waiting = queue.waiting;
         q->oldest_ms = queue.oldest_ms;
     }
@@ -108,16 +117,19 @@ static void s_drain (kc_broker_t *self, const kc_effect_t *effect, int64_t now)
     size_t size;
     const char *json = kc_wire_payload (&p->wire, &size);
     kc_errs_t errs = {0};
-    kc_broker_fleet_drain_t *d = kc_broker_fleet_drain_decode (json ? json : "", size, KC_WIRE, &errs);
+    kc_broker_fleet_drain_t *d =
+        kc_broker_fleet_drain_decode (json ? json : "", size, KC_WIRE, &errs);
     if (!d) {
         kc_err_t err;
         (void)kc_errs_fail (&errs, &err);
         s_error (self, effect, KC_EINVALID, err.text);
         return;
     }
-    kc_broker_fleet_drain_reply_t reply = {.found = kc_core_drain (self->core, d->instance, d->undo, now)};
-    kc_log (KC_INFO, "fleet.drain", "instance", "s", d->instance, "undo", "b", (int)d->undo, "reason", "s",
-            d->reason ? d->reason : "", "found", "i", reply.found, NULL);
+    kc_broker_fleet_drain_reply_t reply = {
+        .found = kc_core_drain (self->core, d->instance, d->undo, now)};
+    kc_log (KC_INFO, "fleet.drain", "instance", "s", d->instance, "undo", "b",
+            (int)d->undo, "reason", "s", d->reason ? d->reason : "", "found", "i",
+            reply.found, NULL);
     kc_broker_fleet_drain_free (&d);
     size = 0;
     char *text = kc_broker_fleet_drain_reply_encode (&reply, &size);
@@ -131,5 +143,6 @@ void kc_broker_local (kc_broker_t *self, const kc_effect_t *effect, int64_t now)
     else if (strcmp (effect->op->name, "broker.fleet.drain") == 0)
         s_drain (self, effect, now);
     else
-        s_error (self, effect, KC_EUNSUPPORTED, "the broker does not serve this operation");
+        s_error (self, effect, KC_EUNSUPPORTED,
+                 "the broker does not serve this operation");
 }

@@ -12,11 +12,12 @@
 
 enum {
     KC_BROKER_TICK_MS = 100,
-    KC_BROKER_TURN = 256,              // messages received before the loop has its turn
-    KC_OUTBOX_BYTES = 16 << 20,        // per peer
-    KC_OUTBOX_MESSAGES = 16384,        // per peer
+    KC_BROKER_TURN = 256,       // messages received before the loop has its turn
+    KC_OUTBOX_BYTES = 16 << 20, // per peer
+    KC_OUTBOX_MESSAGES = 16384, // per peer
     KC_NEEDS_CACHED = 1024,
-    KC_STATUS_SESSIONS = 1024,         // shown by fleet.status, so that the answer keeps its bound
+    KC_STATUS_SESSIONS =
+        1024, // shown by fleet.status, so that the answer keeps its bound
     KC_STATUS_QUEUES = 256,
 };
 
@@ -60,15 +61,19 @@ struct kc_broker {
 
 // kc_broker_hello.c: what needs the general codec
 // Read a HELLO and give it to the core, or refuse it.
-void kc_broker_hello (kc_broker_t *self, uint32_t peer, const kc_wire_t *wire, int64_t now);
+void kc_broker_hello (kc_broker_t *self, uint32_t peer, const kc_wire_t *wire,
+                      int64_t now);
 // The need of a request as terms, from the cache when known; NULL with 'err' filled.
-const kc_need_t *kc_broker_need (kc_broker_t *self, const char *key, const char *header, size_t size, kc_err_t *err);
+const kc_need_t *kc_broker_need (kc_broker_t *self, const char *key, const char *header,
+                                 size_t size, kc_err_t *err);
 
 // kc_broker_local.c: the operations that the broker serves itself
 void kc_broker_local (kc_broker_t *self, const kc_effect_t *effect, int64_t now);
 
 // kc_broker.c
-void kc_broker_send (kc_broker_t *self, uint32_t peer, kc_wire_t *wire, const char *added, bool last);
-void kc_broker_reject (kc_broker_t *self, const kc_route_t *route, kc_code_t code, const char *text);
+void kc_broker_send (kc_broker_t *self, uint32_t peer, kc_wire_t *wire,
+                     const char *added, bool last);
+void kc_broker_reject (kc_broker_t *self, const kc_route_t *route, kc_code_t code,
+                       const char *text);
 
 #endif // KC_BROKER_OWN_H

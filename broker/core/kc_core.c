@@ -7,7 +7,9 @@
 #include "broker/core/kc_core_own.h"
 #include "common/util/kc_mem.h"
 
-enum { LATE_TURN = 5 }; // a tick that comes later than this many periods extends liveness
+enum {
+    LATE_TURN = 5
+}; // a tick that comes later than this many periods extends liveness
 
 kc_parcel_t *kc_parcel_ref (kc_parcel_t *self)
 {
@@ -46,7 +48,8 @@ kc_effect_t *kc_core_effect (kc_core_t *self, kc_do_t kind, uint32_t peer)
         self->effects_at = 0;
         self->room_effects = room;
     }
-    kc_effect_t *e = &self->effects[(self->effects_at + self->n_effects++) % self->room_effects];
+    kc_effect_t *e =
+        &self->effects[(self->effects_at + self->n_effects++) % self->room_effects];
     *e = (kc_effect_t){.kind = kind, .peer = peer};
     return e;
 }
@@ -61,7 +64,8 @@ bool kc_core_next (kc_core_t *self, kc_effect_t *out)
     return true;
 }
 
-void kc_core_error (kc_core_t *self, uint32_t peer, const char *id, kc_code_t code, int64_t retry, const char *text)
+void kc_core_error (kc_core_t *self, uint32_t peer, const char *id, kc_code_t code,
+                    int64_t retry, const char *text)
 {
     kc_effect_t *e = kc_core_effect (self, KC_DO_ERROR, peer);
     e->id = kc_strdup (id);
@@ -129,8 +133,8 @@ void kc_core_destroy (kc_core_t **self_p)
 
 // ---- works ----
 
-static kc_work_t *s_work_new (kc_core_t *self, const kc_ask_t *ask, const char *flow, const kc_op_t *op,
-                              kc_queue_t *queue, kc_parcel_t *parcel)
+static kc_work_t *s_work_new (kc_core_t *self, const kc_ask_t *ask, const char *flow,
+                              const kc_op_t *op, kc_queue_t *queue, kc_parcel_t *parcel)
 {
     size_t id = strlen (ask->id) + 1, lane = strlen (flow) + 1;
     kc_work_t *work = kc_calloc (1, sizeof *work + id + lane);
@@ -217,7 +221,8 @@ static void s_set_timer (kc_core_t *self, kc_work_t *work)
 }
 
 // Answer every waiter with an error.
-static void s_fail_waiters (kc_core_t *self, kc_work_t *work, kc_code_t code, const char *text)
+static void s_fail_waiters (kc_core_t *self, kc_work_t *work, kc_code_t code,
+                            const char *text)
 {
     kc_waiter_t *w;
     while ((w = TAILQ_FIRST (&work->waiters))) {
@@ -226,8 +231,8 @@ static void s_fail_waiters (kc_core_t *self, kc_work_t *work, kc_code_t code, co
     }
 }
 
-// Nobody wants the result any more: gone at once when queued, else the worker is told and keeps the slot
-// until it has ended the work.
+// Nobody wants the result any more: gone at once when queued, else the worker is told
+// and keeps the slot until it has ended the work.
 static void s_abandon (kc_core_t *self, kc_work_t *work)
 {
     if (work->state == KC_WORK_QUEUED) {
@@ -250,7 +255,8 @@ void kc_work_drop_waiter (kc_core_t *self, kc_waiter_t *waiter, int64_t now)
     }
 }
 
-void kc_work_grant (kc_core_t *self, kc_work_t *work, kc_session_t *session, bool bind, int64_t now)
+void kc_work_grant (kc_core_t *self, kc_work_t *work, kc_session_t *session, bool bind,
+                    int64_t now)
 {
     if (work->worker != session) { // else it is sent again to the worker that has it
         kc_assert (!work->worker && !work->lane);
@@ -279,32 +285,39 @@ static void s_requeue (kc_core_t *self, kc_work_t *work, int64_t now)
     kc_queue_pump (self, work->queue, now);
 }
 
-// Add the loss to what is known; true when the work must not be tried again ('code' and 'text' filled).
-static bool s_charge (kc_work_t *work, const kc_session_t *worker, const char *why, kc_code_t *code, char *text,
-                      size_t room)
+// Add the loss to what is known; true when the work must not be tried again ('code' and
+// 'text' filled).
+static bool s_charge (kc_work_t *work, const kc_session_t *worker, const char *why,
+                      kc_code_t *code, char *text, size_t room)
 {
-    char *all = kc_asprintf ("%s%s%s boot %.8s (%s)", work->killers ? work->killers : "", work->killers ? ", " : "",
-                             worker->instance, worker->boot, why);
+    char *all =
+        kc_asprintf ("%s%s%s boot %.8s (%s)", work->killers ? work->killers : "",
+                     work->killers ? ", " : "", worker->instance, worker->boot, why);
     free (work->killers);
     work->killers = all;
     work->losses++;
-    bool other = work->first_killer[0] && strcmp (work->first_killer, worker->boot) != 0;
+    bool other =
+        work->first_killer[0] && strcmp (work->first_killer, worker->boot) != 0;
     if (!work->first_killer[0])
-        (void)snprintf (work->first_killer, sizeof work->first_killer, "%s", worker->boot);
+        (void)snprintf (work->first_killer, sizeof work->first_killer, "%s",
+                        worker->boot);
     if (other) {
         *code = KC_EPOISON;
-        (void)snprintf (text, room, "%s killed two workers and is not tried again: %s", work->op->name, all);
+        (void)snprintf (text, room, "%s killed two workers and is not tried again: %s",
+                        work->op->name, all);
         return true;
     }
     if (work->losses >= KC_ATTEMPTS) {
         *code = KC_ELOST;
-        (void)snprintf (text, room, "%s was lost %d times: %s", work->op->name, work->losses, all);
+        (void)snprintf (text, room, "%s was lost %d times: %s", work->op->name,
+                        work->losses, all);
         return true;
     }
     return false;
 }
 
-void kc_work_return (kc_core_t *self, kc_work_t *work, bool lost, const char *why, int64_t now)
+void kc_work_return (kc_core_t *self, kc_work_t *work, bool lost, const char *why,
+                     int64_t now)
 {
     kc_session_t *worker = work->worker;
     s_leave_worker (work);
@@ -320,7 +333,8 @@ void kc_work_return (kc_core_t *self, kc_work_t *work, bool lost, const char *wh
     else if (++work->handbacks > KC_HANDBACKS) {
         over = true;
         code = KC_ELOST;
-        (void)snprintf (text, sizeof text, "%s was handed back %d times by leaving workers, last by %s",
+        (void)snprintf (text, sizeof text,
+                        "%s was handed back %d times by leaving workers, last by %s",
                         work->op->name, work->handbacks, worker->instance);
     }
     if (!over) {
@@ -343,24 +357,27 @@ static kc_session_t *s_session (const kc_core_t *self, uint32_t peer)
 }
 
 // The id is here already: attach, or say why not.
-static void s_meet (kc_core_t *self, kc_session_t *s, kc_work_t *work, const kc_ask_t *ask)
+static void s_meet (kc_core_t *self, kc_session_t *s, kc_work_t *work,
+                    const kc_ask_t *ask)
 {
     if (strcmp (work->sum, ask->sum) != 0 || strcmp (work->op->name, ask->op) != 0) {
         kc_core_error (self, s->peer, ask->id, KC_ECONFLICT, 0,
-                       "a request with this id and another content is in flight; ids name one content");
+                       "a request with this id and another content is in flight; ids "
+                       "name one content");
         return;
     }
     kc_waiter_t *w;
     TAILQ_FOREACH (w, &work->waiters, of_work)
-        if (w->session == s)
-            return; // sent again after a WELCOME: it is waited for already
+    if (w->session == s)
+        return; // sent again after a WELCOME: it is waited for already
     if (work->state == KC_WORK_ENDING) {
         kc_core_error (self, s->peer, ask->id, KC_EBUSY, KC_RETRY_MS,
                        "the earlier request of this id is being cancelled");
         return;
     }
     if (work->n_waiters >= KC_WAITERS_MAX) {
-        kc_core_error (self, s->peer, ask->id, KC_EBUSY, KC_RETRY_MS, "too many requesters wait for this id");
+        kc_core_error (self, s->peer, ask->id, KC_EBUSY, KC_RETRY_MS,
+                       "too many requesters wait for this id");
         return;
     }
     s_wait (work, s);
@@ -369,7 +386,8 @@ static void s_meet (kc_core_t *self, kc_session_t *s, kc_work_t *work, const kc_
     self->count.attached++;
 }
 
-static const char *s_no_room (const kc_core_t *self, const kc_session_t *s, const kc_parcel_t *parcel)
+static const char *s_no_room (const kc_core_t *self, const kc_session_t *s,
+                              const kc_parcel_t *parcel)
 {
     if (s->n_waits >= KC_OPEN_MAX)
         return "this process has too many open requests";
@@ -381,7 +399,8 @@ static const char *s_no_room (const kc_core_t *self, const kc_session_t *s, cons
 }
 
 // Refuse what may not be asked; NULL when it may.
-static const kc_op_t *s_allowed (kc_core_t *self, const kc_session_t *s, const kc_ask_t *ask, size_t *index)
+static const kc_op_t *s_allowed (kc_core_t *self, const kc_session_t *s,
+                                 const kc_ask_t *ask, size_t *index)
 {
     *index = (size_t)(uintptr_t)kc_map_get (self->op_index, ask->op);
     char text[KC_ERR_TEXT];
@@ -392,7 +411,8 @@ static const kc_op_t *s_allowed (kc_core_t *self, const kc_session_t *s, const k
     }
     const kc_op_t *op = kc_op_at (--*index);
     if (!kc_op_may_call (op, s->role)) {
-        (void)snprintf (text, sizeof text, "role %s may not call %s", kc_role_name (s->role), op->name);
+        (void)snprintf (text, sizeof text, "role %s may not call %s",
+                        kc_role_name (s->role), op->name);
         kc_core_error (self, s->peer, ask->id, KC_EREFUSED, 0, text);
         return NULL;
     }
@@ -404,7 +424,8 @@ static const kc_op_t *s_allowed (kc_core_t *self, const kc_session_t *s, const k
     return op;
 }
 
-void kc_core_request (kc_core_t *self, uint32_t peer, const kc_ask_t *ask, kc_parcel_t *parcel, int64_t now)
+void kc_core_request (kc_core_t *self, uint32_t peer, const kc_ask_t *ask,
+                      kc_parcel_t *parcel, int64_t now)
 {
     kc_session_t *s = s_session (self, peer);
     size_t index;
@@ -430,7 +451,10 @@ void kc_core_request (kc_core_t *self, uint32_t peer, const kc_ask_t *ask, kc_pa
     }
     const char *flow = ask->flow && ask->flow[0] ? ask->flow : s->instance;
     const char *full = s_no_room (self, s, parcel);
-    kc_queue_t *queue = full ? NULL : kc_queue_get (self, index, ask->need_key ? ask->need_key : "", ask->need);
+    kc_queue_t *queue =
+        full
+            ? NULL
+            : kc_queue_get (self, index, ask->need_key ? ask->need_key : "", ask->need);
     if (!full && !queue)
         full = "too many distinct needs wait";
     if (!full && queue->waiting >= KC_FLOW_MAX && kc_queue_full (queue, flow))
@@ -454,7 +478,8 @@ void kc_core_request (kc_core_t *self, uint32_t peer, const kc_ask_t *ask, kc_pa
     }
 }
 
-void kc_core_reply (kc_core_t *self, uint32_t peer, const char *id, kc_parcel_t *parcel, bool failed, int64_t now)
+void kc_core_reply (kc_core_t *self, uint32_t peer, const char *id, kc_parcel_t *parcel,
+                    bool failed, int64_t now)
 {
     kc_session_t *s = s_session (self, peer);
     kc_work_t *work = s ? kc_map_get (self->works, id) : NULL;
@@ -468,7 +493,8 @@ void kc_core_reply (kc_core_t *self, uint32_t peer, const char *id, kc_parcel_t 
     if (work->state == KC_WORK_RUNNING) {
         s->served++;
         if (work->n_waiters == 0 && !failed)
-            kc_held_put (self, s, id, now); // the worker keeps it; whoever asks again is sent there
+            kc_held_put (self, s, id,
+                         now); // the worker keeps it; whoever asks again is sent there
         kc_waiter_t *w;
         while ((w = TAILQ_FIRST (&work->waiters))) {
             kc_effect_t *e = kc_core_effect (self, KC_DO_ANSWER, w->session->peer);
@@ -492,8 +518,8 @@ void kc_core_cancel (kc_core_t *self, uint32_t peer, const char *id, int64_t now
     kc_waiter_t *w = NULL;
     if (work)
         TAILQ_FOREACH (w, &work->waiters, of_work)
-            if (w->session == s)
-                break;
+    if (w->session == s)
+        break;
     if (!w)
         return; // ended already, or never asked: the answer is under way
     self->count.cancelled++;
@@ -511,17 +537,19 @@ static void s_expire (kc_core_t *self, kc_work_t *work, int64_t now)
         if (work->state == KC_WORK_QUEUED)
             kc_queue_held (self, work->queue, held, sizeof held, now);
         if (work->state == KC_WORK_RUNNING)
-            (void)snprintf (text, sizeof text, "%s did not end within its time on %s", work->op->name,
-                            work->worker->instance);
+            (void)snprintf (text, sizeof text, "%s did not end within its time on %s",
+                            work->op->name, work->worker->instance);
         else
-            (void)snprintf (text, sizeof text, "%s waited %lld ms in the queue%s%.380s", work->op->name,
-                            (long long)(now - work->queued_at), held[0] ? ": " : "; all workers are busy", held);
+            (void)snprintf (text, sizeof text, "%s waited %lld ms in the queue%s%.380s",
+                            work->op->name, (long long)(now - work->queued_at),
+                            held[0] ? ": " : "; all workers are busy", held);
         s_fail_waiters (self, work, KC_ETIMEOUT, text);
     }
     s_abandon (self, work);
 }
 
-// The fresh-broker rule ends: workers that still ran paid work have had the time to say so.
+// The fresh-broker rule ends: workers that still ran paid work have had the time to say
+// so.
 static void s_open_paid (kc_core_t *self, int64_t now)
 {
     self->paid_open = true;
@@ -529,7 +557,7 @@ static void s_open_paid (kc_core_t *self, int64_t now)
         kc_queue_t *q;
         if (kc_op_at (i)->paid)
             TAILQ_FOREACH (q, &self->queues[i], link)
-                kc_queue_pump (self, q, now);
+        kc_queue_pump (self, q, now);
     }
 }
 
@@ -541,7 +569,9 @@ void kc_core_tick (kc_core_t *self, int64_t now)
         self->count.late_turns++;
         for (size_t i = 0; i < self->n_peers; i++)
             if (self->peers[i])
-                self->peers[i]->seen = self->peers[i]->seen + late < now ? self->peers[i]->seen + late : now;
+                self->peers[i]->seen = self->peers[i]->seen + late < now
+                                           ? self->peers[i]->seen + late
+                                           : now;
     }
     if (!self->paid_open && now >= self->started + 2 * self->config.dead_ms)
         s_open_paid (self, now);
@@ -574,30 +604,4 @@ size_t kc_core_works (const kc_core_t *self)
 const kc_counters_t *kc_core_counters (const kc_core_t *self)
 {
     return &self->count;
-}
-
-bool kc_core_queue (const kc_core_t *self, size_t *cursor, kc_queue_view_t *out, int64_t now)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < kc_op_count (); i++) {
-        const kc_queue_t *q;
-        TAILQ_FOREACH (q, &self->queues[i], link) {
-            if (at++ < *cursor)
-                continue;
-            *cursor = at;
-            if (q->waiting == 0)
-                continue;
-            *out = (kc_queue_view_t){.op = q->op->name, .waiting = (int64_t)q->waiting};
-            kc_need_text (&q->need, out->need, sizeof out->need);
-            kc_queue_held (self, q, out->held, sizeof out->held, now);
-            const kc_flow_t *f;
-            TAILQ_FOREACH (f, &q->ring, link) {
-                int64_t age = now - TAILQ_FIRST (&f->works)->queued_at;
-                if (age > out->oldest_ms)
-                    out->oldest_ms = age;
-            }
-            return true;
-        }
-    }
-    return false;
 }

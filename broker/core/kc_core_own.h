@@ -1,8 +1,10 @@
-/* kc_core_own.h - the inside of the dispatch core, shared by its three files and nobody else
+/* kc_core_own.h - the inside of the dispatch core, shared by its three files and nobody
+ * else
  *
  * kc_core.c     works (requests): accept, grant, end, deadlines
  * kc_session.c  sessions: hello, liveness, loss, displacement, views
- * kc_queue.c    ready queues: one per operation and need, round robin over flows, members with credit
+ * kc_queue.c    ready queues: one per operation and need, round robin over flows,
+ * members with credit
  */
 #ifndef KC_CORE_OWN_H
 #define KC_CORE_OWN_H
@@ -22,7 +24,8 @@ typedef struct kc_waiter kc_waiter_t;
 typedef enum kc_work_state {
     KC_WORK_QUEUED = 1,
     KC_WORK_RUNNING, // granted to 'worker'
-    KC_WORK_ENDING,  // everybody was answered; 'worker' was told to cancel and still has the slot
+    KC_WORK_ENDING, // everybody was answered; 'worker' was told to cancel and still has
+                    // the slot
 } kc_work_state_t;
 
 struct kc_waiter { // one requester of one work
@@ -49,8 +52,9 @@ struct kc_work {
     const kc_op_t *op;
     kc_parcel_t *parcel;
     kc_queue_t *queue;
-    kc_flow_t *lane;          // while queued
-    TAILQ_ENTRY (kc_work) link; // in the lane while queued, in the worker's list while running
+    kc_flow_t *lane; // while queued
+    TAILQ_ENTRY (kc_work)
+    link; // in the lane while queued, in the worker's list while running
     kc_session_t *worker;
     kc_waiters_t waiters;
     kc_waiter_t first; // the first waiter needs no allocation
@@ -137,24 +141,30 @@ struct kc_core {
 
 // kc_core.c
 kc_effect_t *kc_core_effect (kc_core_t *self, kc_do_t kind, uint32_t peer);
-void kc_core_error (kc_core_t *self, uint32_t peer, const char *id, kc_code_t code, int64_t retry, const char *text);
-void kc_work_grant (kc_core_t *self, kc_work_t *work, kc_session_t *session, bool bind, int64_t now);
+void kc_core_error (kc_core_t *self, uint32_t peer, const char *id, kc_code_t code,
+                    int64_t retry, const char *text);
+void kc_work_grant (kc_core_t *self, kc_work_t *work, kc_session_t *session, bool bind,
+                    int64_t now);
 // The worker of a running work is gone or gives it back.
-void kc_work_return (kc_core_t *self, kc_work_t *work, bool lost, const char *why, int64_t now);
+void kc_work_return (kc_core_t *self, kc_work_t *work, bool lost, const char *why,
+                     int64_t now);
 void kc_work_drop_waiter (kc_core_t *self, kc_waiter_t *waiter, int64_t now);
 void kc_work_destroy (kc_core_t *self, kc_work_t *work);
 
 // kc_queue.c
-kc_queue_t *kc_queue_get (kc_core_t *self, size_t op_index, const char *key, const kc_need_t *need); // NULL = full
+kc_queue_t *kc_queue_get (kc_core_t *self, size_t op_index, const char *key,
+                          const kc_need_t *need); // NULL = full
 void kc_queue_destroy (kc_core_t *self, kc_queue_t *queue);
 bool kc_queue_full (const kc_queue_t *queue, const char *flow);
 void kc_queue_put (kc_queue_t *queue, kc_work_t *work, bool front);
-void kc_queue_cut (kc_queue_t *queue, kc_work_t *work);   // take a queued work out
+void kc_queue_cut (kc_queue_t *queue, kc_work_t *work); // take a queued work out
 void kc_queue_pump (kc_core_t *self, kc_queue_t *queue, int64_t now);
-bool kc_queue_open (const kc_core_t *self, const kc_queue_t *queue); // the fresh-broker rule lets it go
-void kc_queue_held (const kc_core_t *self, const kc_queue_t *queue, char *out, size_t room, int64_t now);
-void kc_queue_leave (kc_session_t *session);                          // out of every queue
-void kc_queue_join (kc_core_t *self, kc_session_t *session);         // into those it can serve
+bool kc_queue_open (const kc_core_t *self,
+                    const kc_queue_t *queue); // the fresh-broker rule lets it go
+void kc_queue_held (const kc_core_t *self, const kc_queue_t *queue, char *out,
+                    size_t room, int64_t now);
+void kc_queue_leave (kc_session_t *session);                 // out of every queue
+void kc_queue_join (kc_core_t *self, kc_session_t *session); // into those it can serve
 
 // kc_session.c
 int64_t kc_session_credit (const kc_session_t *session);

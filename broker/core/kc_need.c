@@ -14,7 +14,8 @@ static const char *const s_names[] = {"", "=", "!=", ">=", "<=", "prefix"};
 void kc_facts_add (kc_facts_t *facts, const char *key, const char *text, double number)
 {
     kc_fact_t *f = kc_push (&facts->fact, &facts->n, sizeof *f);
-    *f = (kc_fact_t){.key = kc_strdup (key), .text = kc_strdup (text), .number = number};
+    *f =
+        (kc_fact_t){.key = kc_strdup (key), .text = kc_strdup (text), .number = number};
 }
 
 void kc_facts_free (kc_facts_t *facts)
@@ -27,10 +28,12 @@ void kc_facts_free (kc_facts_t *facts)
     *facts = (kc_facts_t){0};
 }
 
-void kc_need_add (kc_need_t *need, const char *key, kc_term_op_t op, const char *text, double number)
+void kc_need_add (kc_need_t *need, const char *key, kc_term_op_t op, const char *text,
+                  double number)
 {
     kc_term_t *t = kc_push (&need->term, &need->n, sizeof *t);
-    *t = (kc_term_t){.key = kc_strdup (key), .op = op, .text = kc_strdup (text), .number = number};
+    *t = (kc_term_t){
+        .key = kc_strdup (key), .op = op, .text = kc_strdup (text), .number = number};
 }
 
 void kc_need_free (kc_need_t *need)
@@ -93,7 +96,8 @@ bool kc_need_met (const kc_need_t *need, const kc_facts_t *facts)
     return true;
 }
 
-__attribute__ ((format (printf, 3, 4))) static void s_put (char *out, size_t room, const char *format, ...)
+__attribute__ ((format (printf, 3, 4))) static void s_put (char *out, size_t room,
+                                                           const char *format, ...)
 {
     size_t used = strlen (out);
     va_list args;
@@ -110,13 +114,15 @@ void kc_need_text (const kc_need_t *need, char *out, size_t room)
         const char *op = t->op == KC_TERM_PREFIX ? "=" : s_names[t->op];
         const char *space = i ? " " : "";
         if (t->text)
-            s_put (out, room, "%s%s%s%s%s", space, t->key, op, t->text, t->op == KC_TERM_PREFIX ? "*" : "");
+            s_put (out, room, "%s%s%s%s%s", space, t->key, op, t->text,
+                   t->op == KC_TERM_PREFIX ? "*" : "");
         else
             s_put (out, room, "%s%s%s%.10g", space, t->key, op, t->number);
     }
 }
 
-void kc_need_facts_text (const kc_need_t *need, const kc_facts_t *facts, char *out, size_t room)
+void kc_need_facts_text (const kc_need_t *need, const kc_facts_t *facts, char *out,
+                         size_t room)
 {
     out[0] = 0;
     for (size_t i = 0; i < need->n; i++) {

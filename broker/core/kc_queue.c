@@ -1,4 +1,5 @@
-// kc_queue.c - ready queues: one per operation and distinct need, round robin over flows
+// kc_queue.c - ready queues: one per operation and distinct need, round robin over
+// flows
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@ void kc_queue_join (kc_core_t *self, kc_session_t *session)
             continue;
         kc_queue_t *q;
         TAILQ_FOREACH (q, &self->queues[i], link)
-            if (kc_need_met (&q->need, &session->caps))
-                s_join (q, session);
+        if (kc_need_met (&q->need, &session->caps))
+            s_join (q, session);
     }
 }
 
@@ -46,7 +47,8 @@ void kc_queue_leave (kc_session_t *session)
     session->n_queues = session->next_queue = 0;
 }
 
-// Queues that nobody uses stay for the next request of their kind until the table is full.
+// Queues that nobody uses stay for the next request of their kind until the table is
+// full.
 static void s_sweep (kc_core_t *self)
 {
     for (size_t i = 0; i < kc_op_count (); i++) {
@@ -60,17 +62,19 @@ static void s_sweep (kc_core_t *self)
     }
 }
 
-kc_queue_t *kc_queue_get (kc_core_t *self, size_t op_index, const char *key, const kc_need_t *need)
+kc_queue_t *kc_queue_get (kc_core_t *self, size_t op_index, const char *key,
+                          const kc_need_t *need)
 {
     kc_queue_t *q;
     TAILQ_FOREACH (q, &self->queues[op_index], link)
-        if (strcmp (q->key, key) == 0) {
-            if (q != TAILQ_FIRST (&self->queues[op_index])) { // the usual need is found first
-                TAILQ_REMOVE (&self->queues[op_index], q, link);
-                TAILQ_INSERT_HEAD (&self->queues[op_index], q, link);
-            }
-            return q;
+    if (strcmp (q->key, key) == 0) {
+        if (q
+            != TAILQ_FIRST (&self->queues[op_index])) { // the usual need is found first
+            TAILQ_REMOVE (&self->queues[op_index], q, link);
+            TAILQ_INSERT_HEAD (&self->queues[op_index], q, link);
         }
+        return q;
+    }
     if (self->n_queues >= KC_QUEUES_MAX)
         s_sweep (self);
     if (self->n_queues >= KC_QUEUES_MAX)
@@ -82,7 +86,8 @@ kc_queue_t *kc_queue_get (kc_core_t *self, size_t op_index, const char *key, con
     q->flows = kc_map_new (NULL);
     TAILQ_INIT (&q->ring);
     for (size_t i = 0; need && i < need->n; i++)
-        kc_need_add (&q->need, need->term[i].key, need->term[i].op, need->term[i].text, need->term[i].number);
+        kc_need_add (&q->need, need->term[i].key, need->term[i].op, need->term[i].text,
+                     need->term[i].number);
     TAILQ_INSERT_HEAD (&self->queues[op_index], q, link);
     self->n_queues++;
     for (size_t i = 0; i < self->n_peers; i++) {
@@ -190,7 +195,8 @@ void kc_queue_pump (kc_core_t *self, kc_queue_t *queue, int64_t now)
 }
 
 // Why nothing can run now, or "".  Busy workers are no reason: they will be free again.
-void kc_queue_held (const kc_core_t *self, const kc_queue_t *queue, char *out, size_t room, int64_t now)
+void kc_queue_held (const kc_core_t *self, const kc_queue_t *queue, char *out,
+                    size_t room, int64_t now)
 {
     out[0] = 0;
     size_t serving = 0, shown = 0, able = 0, closed = 0;
@@ -208,15 +214,16 @@ void kc_queue_held (const kc_core_t *self, const kc_queue_t *queue, char *out, s
         if (shown < SHOWN_WORKERS) {
             kc_need_facts_text (&queue->need, &s->caps, facts, sizeof facts);
             size_t used = strlen (list);
-            (void)snprintf (list + used, sizeof list - used, "%s%s (%s)", shown ? ", " : "", s->instance, facts);
+            (void)snprintf (list + used, sizeof list - used, "%s%s (%s)",
+                            shown ? ", " : "", s->instance, facts);
             shown++;
         }
     }
     char need[256];
     kc_need_text (&queue->need, need, sizeof need);
     if (serving == 0)
-        (void)snprintf (out, room, "no worker serves %s; is a %s in the fleet?", queue->op->name,
-                        kc_role_name (queue->op->server));
+        (void)snprintf (out, room, "no worker serves %s; is a %s in the fleet?",
+                        queue->op->name, kc_role_name (queue->op->server));
     else if (able == 0)
         (void)snprintf (out, room, "needs %s; connected: %s%s", need, list,
                         serving > shown ? " and others" : "");
@@ -224,6 +231,36 @@ void kc_queue_held (const kc_core_t *self, const kc_queue_t *queue, char *out, s
         (void)snprintf (out, room, "every worker that could run it is draining");
     else if (!kc_queue_open (self, queue))
         (void)snprintf (out, room,
-                        "the broker has just started: paid work waits %lld ms more for workers that may still run it",
+                        "the broker has just started: paid work waits %lld ms more for "
+                        "workers that may still run it",
                         (long long)(self->started + 2 * self->config.dead_ms - now));
+}
+
+bool kc_core_queue (const kc_core_t *self, size_t *cursor, kc_queue_view_t *out,
+                    int64_t now)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < kc_op_count (); i++) {
+        const kc_queue_t *q;
+        TAILQ_FOREACH (q, &self->queues[i], link)
+        {
+            if (at++ < *cursor)
+                continue;
+            *cursor = at;
+            if (q->waiting == 0)
+                continue;
+            *out = (kc_queue_view_t){.op = q->op->name, .waiting = (int64_t)q->waiting};
+            kc_need_text (&q->need, out->need, sizeof out->need);
+            kc_queue_held (self, q, out->held, sizeof out->held, now);
+            const kc_flow_t *f;
+            TAILQ_FOREACH (f, &q->ring, link)
+            {
+                int64_t age = now - TAILQ_FIRST (&f->works)->queued_at;
+                if (age > out->oldest_ms)
+                    out->oldest_ms = age;
+            }
+            return true;
+        }
+    }
+    return false;
 }

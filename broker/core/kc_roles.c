@@ -13,8 +13,8 @@
 #define EVALUATOR (1u << KC_ROLE_EVALUATOR)
 #define PROFILER (1u << KC_ROLE_PROFILER)
 #define ADMIN (1u << KC_ROLE_ADMIN)
-#define DRIVE (PLANNER | ADMIN)            // what only a planner does in ordinary life
-#define PEOPLE (CLIENT | PLANNER | ADMIN)  // what the command line does, too
+#define DRIVE (PLANNER | ADMIN)           // what only a planner does in ordinary life
+#define PEOPLE (CLIENT | PLANNER | ADMIN) // what the command line does, too
 #define WRITERS (CODER | REPAIR)
 #define WORKERS (CODER | REPAIR | EVALUATOR | PROFILER)
 
@@ -51,7 +51,8 @@ static const kc_op_t s_ops[] = {
 };
 
 static const char *const s_roles[KC_ROLE_COUNT] = {
-    "", "client", "planner", "coder", "repair", "evaluator", "profiler", "memory", "admin",
+    "",          "client",   "planner", "coder", "repair",
+    "evaluator", "profiler", "memory",  "admin",
 };
 
 size_t kc_op_count (void)

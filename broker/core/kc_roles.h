@@ -1,4 +1,5 @@
-/* kc_roles.h - the closed table of operations: who may call them, who may serve them, which cost money
+/* kc_roles.h - the closed table of operations: who may call them, who may serve them,
+ * which cost money
  *
  * No other edge exists.  A new operation is a new row here.
  */
@@ -23,10 +24,10 @@ typedef enum kc_role { // the order of "role" in kcp.schema.json
 
 typedef struct kc_op {
     const char *name;
-    kc_role_t server;  // the role that serves it; KC_ROLE_NONE = the broker itself
-    unsigned callers;  // bits 1 << kc_role_t
-    bool paid;         // may cost money: never granted by a broker that just started
-    bool chunk;        // may carry a binary chunk
+    kc_role_t server; // the role that serves it; KC_ROLE_NONE = the broker itself
+    unsigned callers; // bits 1 << kc_role_t
+    bool paid;        // may cost money: never granted by a broker that just started
+    bool chunk;       // may carry a binary chunk
 } kc_op_t;
 
 size_t kc_op_count (void);

@@ -1,4 +1,5 @@
-// kc_session.c - who is connected: hello, liveness, loss, displacement, and the views on them
+// kc_session.c - who is connected: hello, liveness, loss, displacement, and the views
+// on them
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,9 @@ enum { HELD_SESSION = 2 * KC_HOLDING_MAX }; // ids remembered per worker
 
 int64_t kc_session_credit (const kc_session_t *session)
 {
-    return session->draining || session->closed || session->running >= session->slots ? 0 : session->slots - session->running;
+    return session->draining || session->closed || session->running >= session->slots
+               ? 0
+               : session->slots - session->running;
 }
 
 // Keep the count of members with credit right in every queue of the session.
@@ -73,7 +76,8 @@ void kc_held_put (kc_core_t *self, kc_session_t *session, const char *id, int64_
         return; // the first holder stays
     if (session->n_held >= HELD_SESSION)
         s_held_forget (self, session, 0);
-    *(char **)kc_push (&session->held, &session->n_held, sizeof (char *)) = kc_strdup (id);
+    *(char **)kc_push (&session->held, &session->n_held, sizeof (char *)) =
+        kc_strdup (id);
     h = kc_calloc (1, sizeof *h);
     *h = (kc_held_t){.session = session, .until = now + KC_KEPT_MS};
     kc_map_put (self->held, id, h);
@@ -92,7 +96,8 @@ static void s_peer_set (kc_core_t *self, uint32_t peer, kc_session_t *session)
     if (peer >= self->n_peers) {
         size_t n = (size_t)peer + 64;
         self->peers = kc_realloc (self->peers, n * sizeof *self->peers);
-        memset (self->peers + self->n_peers, 0, (n - self->n_peers) * sizeof *self->peers);
+        memset (self->peers + self->n_peers, 0,
+                (n - self->n_peers) * sizeof *self->peers);
         self->n_peers = n;
     }
     self->peers[peer] = session;
@@ -123,9 +128,11 @@ void kc_session_destroy (kc_core_t *self, kc_session_t *session)
 }
 
 // End a session: its works go back to their queues, its own requests become orphans.
-static void s_end (kc_core_t *self, kc_session_t *session, bool lost, const char *why, int64_t now)
+static void s_end (kc_core_t *self, kc_session_t *session, bool lost, const char *why,
+                   int64_t now)
 {
-    kc_core_effect (self, KC_DO_CLOSE, session->peer); // first, so that effects tell the order of things
+    kc_core_effect (self, KC_DO_CLOSE,
+                    session->peer); // first, so that effects tell the order of things
     int64_t before = kc_session_credit (session);
     session->closed = true; // no credit: what goes back must not come here again
     kc_session_credit_changed (session, before);
@@ -150,7 +157,8 @@ static bool s_was_ousted (const kc_core_t *self, const char *instance, const cha
     return false;
 }
 
-static void s_reject (kc_core_t *self, uint32_t peer, kc_code_t code, char *text, int64_t now)
+static void s_reject (kc_core_t *self, uint32_t peer, kc_code_t code, char *text,
+                      int64_t now)
 {
     kc_effect_t *e = kc_core_effect (self, KC_DO_REJECT, peer);
     e->code = code;
@@ -176,35 +184,43 @@ static void s_oust (kc_core_t *self, kc_session_t *old, int64_t now)
 }
 
 // NULL when the process may join, else why not (caller frees).
-static char *s_refusal (const kc_core_t *self, uint32_t peer, const kc_hello_t *h, kc_code_t *code)
+static char *s_refusal (const kc_core_t *self, uint32_t peer, const kc_hello_t *h,
+                        kc_code_t *code)
 {
     *code = KC_EREFUSED;
     if (h->role == KC_ROLE_NONE)
         return kc_strdup ("unknown role");
-    if (h->n_ops > KC_SESSION_OPS_MAX || h->n_holding > KC_HOLDING_MAX || h->slots < 0 || h->slots > KC_SLOTS_MAX
-        || h->caps.n > KC_FACTS_MAX) {
+    if (h->n_ops > KC_SESSION_OPS_MAX || h->n_holding > KC_HOLDING_MAX || h->slots < 0
+        || h->slots > KC_SLOTS_MAX || h->caps.n > KC_FACTS_MAX) {
         *code = KC_EINVALID;
-        return kc_strdup ("HELLO lists more operations, slots, facts or held ids than allowed");
+        return kc_strdup (
+            "HELLO lists more operations, slots, facts or held ids than allowed");
     }
     for (size_t i = 0; i < h->n_ops; i++) {
         const kc_op_t *op = kc_op_find (h->ops[i]);
         if (!op || op->server != h->role)
-            return kc_asprintf ("role %s cannot serve %.96s", kc_role_name (h->role), h->ops[i]);
+            return kc_asprintf ("role %s cannot serve %.96s", kc_role_name (h->role),
+                                h->ops[i]);
     }
     if (s_was_ousted (self, h->instance, h->boot)) {
         *code = KC_EDISPLACED;
         return kc_asprintf ("a newer process took the instance name %s", h->instance);
     }
     const kc_session_t *here = s_at (self, peer);
-    if (here && (strcmp (here->instance, h->instance) != 0 || strcmp (here->boot, h->boot) != 0)) {
+    if (here
+        && (strcmp (here->instance, h->instance) != 0
+            || strcmp (here->boot, h->boot) != 0)) {
         *code = KC_ESTATE;
         return kc_strdup ("this connection already belongs to another process");
     }
     for (size_t i = 0; h->role == KC_ROLE_MEMORY && i < self->n_peers; i++)
         if (self->peers[i] && self->peers[i]->role == KC_ROLE_MEMORY
             && strcmp (self->peers[i]->instance, h->instance) != 0)
-            return kc_asprintf ("a memory service is connected already: %s; stop it first", self->peers[i]->instance);
-    if (!kc_map_get (self->instances, h->instance) && self->n_sessions >= KC_SESSIONS_MAX) {
+            return kc_asprintf (
+                "a memory service is connected already: %s; stop it first",
+                self->peers[i]->instance);
+    if (!kc_map_get (self->instances, h->instance)
+        && self->n_sessions >= KC_SESSIONS_MAX) {
         *code = KC_EBUSY;
         return kc_asprintf ("the broker has %d sessions, its maximum", KC_SESSIONS_MAX);
     }
@@ -224,7 +240,8 @@ static void s_describe (kc_core_t *self, kc_session_t *s, const kc_hello_t *h)
         s->ops[(size_t)(uintptr_t)kc_map_get (self->op_index, h->ops[i]) - 1] = true;
     kc_facts_free (&s->caps);
     for (size_t i = 0; i < h->caps.n; i++)
-        kc_facts_add (&s->caps, h->caps.fact[i].key, h->caps.fact[i].text, h->caps.fact[i].number);
+        kc_facts_add (&s->caps, h->caps.fact[i].key, h->caps.fact[i].text,
+                      h->caps.fact[i].number);
     kc_queue_join (self, s);
 }
 
@@ -236,9 +253,11 @@ static bool s_lists (const kc_hello_t *h, const char *id)
     return false;
 }
 
-// The process is back on a new connection.  What it does not hold never reached it; what it holds is
-// sent once more, because its reply may have died with the old connection.
-static void s_reconcile (kc_core_t *self, kc_session_t *s, const kc_hello_t *h, int64_t now)
+// The process is back on a new connection.  What it does not hold never reached it;
+// what it holds is sent once more, because its reply may have died with the old
+// connection.
+static void s_reconcile (kc_core_t *self, kc_session_t *s, const kc_hello_t *h,
+                         int64_t now)
 {
     int64_t before = kc_session_credit (s);
     s->closed = true; // nothing new joins the list while it is walked
@@ -260,7 +279,8 @@ static void s_reconcile (kc_core_t *self, kc_session_t *s, const kc_hello_t *h, 
     kc_session_credit_changed (s, 0);
 }
 
-void kc_core_hello (kc_core_t *self, uint32_t peer, const kc_hello_t *hello, int64_t now)
+void kc_core_hello (kc_core_t *self, uint32_t peer, const kc_hello_t *hello,
+                    int64_t now)
 {
     self->count.hellos++;
     kc_code_t code;
@@ -344,7 +364,8 @@ void kc_session_judge (kc_core_t *self, kc_session_t *session, int64_t now)
         return;
     }
     char why[64];
-    (void)snprintf (why, sizeof why, "silent for %lld ms", (long long)(now - session->seen));
+    (void)snprintf (why, sizeof why, "silent for %lld ms",
+                    (long long)(now - session->seen));
     s_end (self, session, true, why, now);
 }
 
@@ -373,17 +394,27 @@ size_t kc_core_n_sessions (const kc_core_t *self)
     return self->n_sessions;
 }
 
-bool kc_core_session (const kc_core_t *self, size_t *cursor, kc_session_view_t *out, int64_t now)
+bool kc_core_session (const kc_core_t *self, size_t *cursor, kc_session_view_t *out,
+                      int64_t now)
 {
     while (*cursor < self->n_peers && !self->peers[*cursor])
         (*cursor)++;
     if (*cursor >= self->n_peers)
         return false;
     const kc_session_t *s = self->peers[(*cursor)++];
-    *out = (kc_session_view_t){.instance = s->instance, .boot = s->boot, .build = s->build,
-                               .role = kc_role_name (s->role), .pid = s->pid, .slots = s->slots,
-                               .busy = s->running, .age_ms = now - s->since, .silent_ms = now - s->seen,
-                               .served = s->served, .caps = &s->caps, .draining = s->draining, .peer = s->peer};
+    *out = (kc_session_view_t){.instance = s->instance,
+                               .boot = s->boot,
+                               .build = s->build,
+                               .role = kc_role_name (s->role),
+                               .pid = s->pid,
+                               .slots = s->slots,
+                               .busy = s->running,
+                               .age_ms = now - s->since,
+                               .silent_ms = now - s->seen,
+                               .served = s->served,
+                               .caps = &s->caps,
+                               .draining = s->draining,
+                               .peer = s->peer};
     for (size_t i = 0; i < kc_op_count (); i++)
         if (s->ops[i])
             out->ops[out->n_ops++] = kc_op_at (i)->name;

@@ -33,7 +33,8 @@ static void s_idle (kc_loop_t *loop, int64_t timer, void *arg)
 {
     (void)timer;
     kc_daemon_t *self = arg;
-    if (!self->node || kc_node_idle (self->node) || kc_loop_now (loop) >= self->stop_until)
+    if (!self->node || kc_node_idle (self->node)
+        || kc_loop_now (loop) >= self->stop_until)
         kc_loop_stop (loop);
 }
 
@@ -49,7 +50,8 @@ static void s_begin_stop (kc_daemon_t *self, const char *why)
         kc_node_drain (self->node);
     if (self->started && self->spec->stopping)
         self->spec->stopping (self, self->spec->arg);
-    self->stop_until = kc_loop_now (self->loop) + (self->spec->grace_ms > 0 ? self->spec->grace_ms : GRACE_MS);
+    self->stop_until = kc_loop_now (self->loop)
+                       + (self->spec->grace_ms > 0 ? self->spec->grace_ms : GRACE_MS);
     (void)kc_loop_timer_add (self->loop, 0, IDLE_POLL_MS, s_idle, self);
 }
 
@@ -93,7 +95,8 @@ static void s_cancel (void *arg, kc_node_t *node, const char *id)
         self->spec->on_cancel (self->spec->arg, node, id);
 }
 
-static void s_state (void *arg, kc_node_t *node, kc_node_state_t state, const char *text)
+static void s_state (void *arg, kc_node_t *node, kc_node_state_t state,
+                     const char *text)
 {
     kc_daemon_t *self = arg;
     kc_err_t err = {0};
@@ -127,15 +130,23 @@ static char *s_default_instance (const char *role)
 
 static int s_fd (const kc_daemon_t *self, const char *option)
 {
-    return kc_opts_given (self->opts, option) ? (int)kc_opts_int (self->opts, option) : -1;
+    return kc_opts_given (self->opts, option) ? (int)kc_opts_int (self->opts, option)
+                                              : -1;
 }
 
 static int s_start_node (kc_daemon_t *self, kc_err_t *err)
 {
     const kc_daemon_spec_t *spec = self->spec;
-    kc_node_config_t config = {.loop = self->loop, .run_dir = kc_opts_string (self->opts, "run"), .instance = self->instance,
-                               .role = spec->role, .ops = spec->ops, .slots = self->slots, .caps = self->caps,
-                               .on_request = spec->on_request ? s_request : NULL, .on_cancel = s_cancel, .on_state = s_state,
+    kc_node_config_t config = {.loop = self->loop,
+                               .run_dir = kc_opts_string (self->opts, "run"),
+                               .instance = self->instance,
+                               .role = spec->role,
+                               .ops = spec->ops,
+                               .slots = self->slots,
+                               .caps = self->caps,
+                               .on_request = spec->on_request ? s_request : NULL,
+                               .on_cancel = s_cancel,
+                               .on_state = s_state,
                                .arg = self};
     self->node = kc_node_new (&config, err);
     return self->node ? 0 : -1;
@@ -157,7 +168,8 @@ static int s_run (kc_daemon_t *self, kc_err_t *err)
         return -1;
     if (spec->ready && spec->ready (self, spec->arg, err) < 0)
         return -1;
-    kc_log (KC_INFO, "daemon.started", "build", "s", KC_VERSION, "pid", "i", (int64_t)getpid (), NULL);
+    kc_log (KC_INFO, "daemon.started", "build", "s", KC_VERSION, "pid", "i",
+            (int64_t)getpid (), NULL);
     if (kc_loop_run (self->loop, err) < 0)
         return -1;
     if (self->err.code != KC_OK && err)
@@ -168,7 +180,8 @@ static int s_run (kc_daemon_t *self, kc_err_t *err)
 static void s_clear (kc_daemon_t *self)
 {
     if (self->node)
-        kc_node_close_calls (self->node); // no callback may come after 'stop' has freed what it needs
+        kc_node_close_calls (
+            self->node); // no callback may come after 'stop' has freed what it needs
     if (self->started && self->spec->stop)
         self->spec->stop (self, self->spec->arg);
     kc_node_destroy (&self->node);
@@ -244,7 +257,8 @@ const char *kc_daemon_dir (kc_daemon_t *self, kc_dir_t dir)
         kc_err_t err;
         self->dirs[dir] = kc_fs_dir (dir, kc_opts_string (self->opts, options[dir]));
         if (kc_fs_mkdir (self->dirs[dir], 0700, &err) < 0)
-            kc_log (KC_ERROR, "daemon.dir", "error", "s", err.text, NULL); // its user will fail with the place named
+            kc_log (KC_ERROR, "daemon.dir", "error", "s", err.text,
+                    NULL); // its user will fail with the place named
     }
     return self->dirs[dir];
 }

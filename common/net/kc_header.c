@@ -44,8 +44,10 @@ static const s_verb_rule_t s_verbs[KC_VERB_COUNT] = {
                          B (ID) | B (OP) | B (TTL_MS) | B (SUM)},
     [KC_VERB_REPLY] = {B (ID), B (ID)},
     [KC_VERB_CANCEL] = {B (ID), B (ID)},
-    [KC_VERB_ERROR] = {B (ID) | B (CODE) | B (TEXT) | B (RETRY_AFTER_MS), B (CODE) | B (TEXT)},
-    [KC_VERB_WELCOME] = {B (SESSION) | B (BOOT) | B (BUILD) | B (BEAT_MS) | B (DEAD_MS) | B (MAX_PAYLOAD),
+    [KC_VERB_ERROR] = {B (ID) | B (CODE) | B (TEXT) | B (RETRY_AFTER_MS),
+                       B (CODE) | B (TEXT)},
+    [KC_VERB_WELCOME] = {B (SESSION) | B (BOOT) | B (BUILD) | B (BEAT_MS) | B (DEAD_MS)
+                             | B (MAX_PAYLOAD),
                          B (SESSION) | B (BOOT) | B (BEAT_MS) | B (DEAD_MS)},
     [KC_VERB_REJECT] = {B (CODE) | B (TEXT), B (CODE) | B (TEXT)},
     [KC_VERB_PONG] = {B (DRAINING), 0},
@@ -59,7 +61,8 @@ typedef struct s_in {
 
 static void s_space (s_in_t *in)
 {
-    while (in->at < in->end && (*in->at == ' ' || *in->at == '\t' || *in->at == '\n' || *in->at == '\r'))
+    while (in->at < in->end
+           && (*in->at == ' ' || *in->at == '\t' || *in->at == '\n' || *in->at == '\r'))
         in->at++;
 }
 
@@ -123,14 +126,17 @@ static size_t s_sequence (const s_in_t *in)
 {
     const unsigned char *p = (const unsigned char *)in->at;
     size_t left = (size_t)(in->end - in->at);
-    size_t n = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+    size_t n = p[0] >= 0xc2 && p[0] < 0xe0   ? 2
+               : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
+               : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+                                             : 0;
     if (n == 0 || left < n)
         return 0;
     for (size_t i = 1; i < n; i++)
         if ((p[i] & 0xc0) != 0x80)
             return 0;
-    bool bad = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90)
-               || (p[0] == 0xf4 && p[1] > 0x8f);
+    bool bad = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f)
+               || (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f);
     return bad ? 0 : n;
 }
 
@@ -160,8 +166,8 @@ static bool s_escape (s_in_t *in, unsigned *out)
     return true;
 }
 
-// A string, decoded to 'out' (NULL = skip; else it has room for as many bytes as the input) and closed with a
-// zero; the number of its characters, or -1.
+// A string, decoded to 'out' (NULL = skip; else it has room for as many bytes as the
+// input) and closed with a zero; the number of its characters, or -1.
 static int64_t s_string (s_in_t *in, char *out, size_t *size)
 {
     if (!s_char (in, '"'))
@@ -246,7 +252,8 @@ static bool s_number (s_in_t *in, bool *whole, int64_t *out)
         return true;
     }
     double d = strtod (text, NULL);
-    *whole = d > -1e15 && d < 1e15 && !((double)(int64_t)d < d) && !((double)(int64_t)d > d);
+    *whole =
+        d > -1e15 && d < 1e15 && !((double)(int64_t)d < d) && !((double)(int64_t)d > d);
     *out = *whole ? (int64_t)d : 0;
     return true;
 }
@@ -352,8 +359,8 @@ static bool s_value (kc_header_t *self, s_in_t *in, int key, size_t *used)
         return self->number[key] || s_literal (in, "false");
     }
     bool whole;
-    return s_number (in, &whole, &self->number[key]) && whole && self->number[key] >= rule->min
-           && self->number[key] <= rule->max;
+    return s_number (in, &whole, &self->number[key]) && whole
+           && self->number[key] >= rule->min && self->number[key] <= rule->max;
 }
 
 static int s_find (unsigned keys, const char *name)
@@ -364,9 +371,11 @@ static int s_find (unsigned keys, const char *name)
     return -1;
 }
 
-int kc_header_read (kc_header_t *self, kc_verb_t verb, const char *data, size_t size, kc_err_t *err)
+int kc_header_read (kc_header_t *self, kc_verb_t verb, const char *data, size_t size,
+                    kc_err_t *err)
 {
-    _Static_assert (sizeof self->store >= KC_WIRE_HEADER_MAX + KC_H_COUNT, "all strings fit");
+    _Static_assert(sizeof self->store >= KC_WIRE_HEADER_MAX + KC_H_COUNT,
+                   "all strings fit");
     for (int i = 0; i <= KC_H_BUILD; i++)
         self->word[i] = "";
     memset (self->number, 0, sizeof self->number);
@@ -374,8 +383,9 @@ int kc_header_read (kc_header_t *self, kc_verb_t verb, const char *data, size_t 
     self->need_size = 0;
     self->has = 0;
     if (size > KC_WIRE_HEADER_MAX)
-        return kc_fail (err, KC_EINVALID, "header of %s: %zu bytes, at most %d are allowed", kc_verb_name (verb), size,
-                        KC_WIRE_HEADER_MAX);
+        return kc_fail (err, KC_EINVALID,
+                        "header of %s: %zu bytes, at most %d are allowed",
+                        kc_verb_name (verb), size, KC_WIRE_HEADER_MAX);
     s_in_t in = {data, data + size};
     size_t used = 0;
     bool good = s_char (&in, '{');
@@ -387,8 +397,10 @@ int kc_header_read (kc_header_t *self, kc_verb_t verb, const char *data, size_t 
         int key = good ? s_find (s_verbs[verb].keys, name) : -1;
         if (key >= 0) {
             if ((self->has >> key & 1u) || !s_value (self, &in, key, &used))
-                return kc_fail (err, KC_EINVALID, "header of %s: key %s is wrong or comes twice (byte %zu)",
-                                kc_verb_name (verb), name, (size_t)(in.at - data));
+                return kc_fail (
+                    err, KC_EINVALID,
+                    "header of %s: key %s is wrong or comes twice (byte %zu)",
+                    kc_verb_name (verb), name, (size_t)(in.at - data));
             self->has |= 1u << key;
         }
         else if (good)
@@ -399,12 +411,13 @@ int kc_header_read (kc_header_t *self, kc_verb_t verb, const char *data, size_t 
     }
     s_space (&in);
     if (!good || in.at != in.end)
-        return kc_fail (err, KC_EINVALID, "header of %s: not a JSON object (byte %zu)", kc_verb_name (verb),
-                        (size_t)(in.at - data));
+        return kc_fail (err, KC_EINVALID, "header of %s: not a JSON object (byte %zu)",
+                        kc_verb_name (verb), (size_t)(in.at - data));
     unsigned missing = s_verbs[verb].required & ~self->has;
     for (int i = 0; missing && i < KC_H_COUNT; i++)
         if (missing >> i & 1u)
-            return kc_fail (err, KC_EINVALID, "header of %s: key %s is missing", kc_verb_name (verb), s_rules[i].name);
+            return kc_fail (err, KC_EINVALID, "header of %s: key %s is missing",
+                            kc_verb_name (verb), s_rules[i].name);
     return 0;
 }
 
@@ -417,8 +430,8 @@ static void s_put (kc_buf_t *out, const char *key, const char *value)
     kc_buf_putc (out, '"');
 }
 
-void kc_header_request (kc_buf_t *out, const char *id, const char *op, const char *flow, int64_t ttl_ms,
-                        const char *sum, const char *need)
+void kc_header_request (kc_buf_t *out, const char *id, const char *op, const char *flow,
+                        int64_t ttl_ms, const char *sum, const char *need)
 {
     kc_buf_putc (out, '{');
     if (flow && flow[0]) {
@@ -442,12 +455,15 @@ void kc_header_id (kc_buf_t *out, const char *id)
     kc_buf_putc (out, '}');
 }
 
-void kc_header_error (kc_buf_t *out, const char *id, kc_code_t code, const char *text, int64_t retry_after_ms)
+void kc_header_error (kc_buf_t *out, const char *id, kc_code_t code, const char *text,
+                      int64_t retry_after_ms)
 {
     size_t cut = strlen (text), start = out->size;
     if (cut > KC_HEADER_TEXT)
         cut = KC_HEADER_TEXT;
-    for (;; cut = cut > TEXT_CUT ? TEXT_CUT : cut / 2) { // escapes may make it longer than it looks
+    for (;; cut = cut > TEXT_CUT
+                      ? TEXT_CUT
+                      : cut / 2) { // escapes may make it longer than it looks
         kc_buf_putc (out, '{');
         s_put (out, "code", kc_code_name (code));
         if (id) {
@@ -455,7 +471,9 @@ void kc_header_error (kc_buf_t *out, const char *id, kc_code_t code, const char 
             s_put (out, "id", id);
         }
         if (retry_after_ms > 0)
-            kc_buf_printf (out, ",\"retry_after_ms\":%lld", (long long)(retry_after_ms > 3600000 ? 3600000 : retry_after_ms));
+            kc_buf_printf (
+                out, ",\"retry_after_ms\":%lld",
+                (long long)(retry_after_ms > 3600000 ? 3600000 : retry_after_ms));
         kc_buf_puts (out, ",\"text\":\"");
         kc_buf_json (out, text, cut);
         kc_buf_puts (out, "\"}");

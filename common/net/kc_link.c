@@ -18,13 +18,18 @@
 #include "common/util/kc_mem.h"
 
 enum {
-    TURN = 256,          // messages received before orders are looked at again
-    RECONNECT_MS = 20,   // first wait of libzmq for a broker that is not there
+    TURN = 256,        // messages received before orders are looked at again
+    RECONNECT_MS = 20, // first wait of libzmq for a broker that is not there
     RECONNECT_MAX_MS = 500,
-    HIGH_WATER = 8192,   // messages in a socket's queue; the rest waits here
+    HIGH_WATER = 8192, // messages in a socket's queue; the rest waits here
 };
 
-typedef enum s_order_kind { ORDER_OPEN = 1, ORDER_SEND, ORDER_BEAT, ORDER_STOP } s_order_kind_t;
+typedef enum s_order_kind {
+    ORDER_OPEN = 1,
+    ORDER_SEND,
+    ORDER_BEAT,
+    ORDER_STOP
+} s_order_kind_t;
 
 typedef struct s_order {
     struct s_order *next;
@@ -117,7 +122,8 @@ static void s_open (kc_link_t *self, unsigned generation)
     self->beat_ms = 0;
     self->socket = zmq_socket (self->context, ZMQ_DEALER);
     if (!self->socket) {
-        kc_log (KC_ERROR, "link.socket", "error", "s", zmq_strerror (zmq_errno ()), NULL);
+        kc_log (KC_ERROR, "link.socket", "error", "s", zmq_strerror (zmq_errno ()),
+                NULL);
         return; // the node's timer opens again
     }
     s_set (self->socket, ZMQ_LINGER, KC_LINK_LINGER_MS);
@@ -129,7 +135,8 @@ static void s_open (kc_link_t *self, unsigned generation)
     int64_t most = KC_WIRE_BODY_MAX;
     zmq_setsockopt (self->socket, ZMQ_MAXMSGSIZE, &most, sizeof most);
     if (zmq_connect (self->socket, self->endpoint) != 0)
-        kc_log (KC_ERROR, "link.connect", "endpoint", "s", self->endpoint, "error", "s", zmq_strerror (zmq_errno ()), NULL);
+        kc_log (KC_ERROR, "link.connect", "endpoint", "s", self->endpoint, "error", "s",
+                zmq_strerror (zmq_errno ()), NULL);
 }
 
 static void s_take_orders (kc_link_t *self)
@@ -145,7 +152,8 @@ static void s_take_orders (kc_link_t *self)
     pthread_mutex_unlock (&self->lock);
 }
 
-// The present socket is given up by a later order, so nothing needs to wait for room in it.
+// The present socket is given up by a later order, so nothing needs to wait for room in
+// it.
 static bool s_goes (const kc_link_t *self)
 {
     for (const s_order_t *o = self->todo; o; o = o->next)
@@ -234,8 +242,9 @@ static void *s_thread (void *arg)
     (void)pthread_setname_np (pthread_self (), "kc-link");
     bool full = false;
     while (!self->stop) {
-        zmq_pollitem_t items[2] = {{NULL, self->orders_fd, ZMQ_POLLIN, 0},
-                                   {self->socket, -1, (short)(ZMQ_POLLIN | (full ? ZMQ_POLLOUT : 0)), 0}};
+        zmq_pollitem_t items[2] = {
+            {NULL, self->orders_fd, ZMQ_POLLIN, 0},
+            {self->socket, -1, (short)(ZMQ_POLLIN | (full ? ZMQ_POLLOUT : 0)), 0}};
         long wait = -1;
         if (self->beat_ms && self->socket) {
             int64_t left = self->next_beat - kc_clock_ms ();
@@ -259,7 +268,8 @@ static int s_start (kc_link_t *self, kc_err_t *err)
 {
     sigset_t all, before;
     sigfillset (&all);
-    pthread_sigmask (SIG_SETMASK, &all, &before); // also for the threads that libzmq starts from there
+    pthread_sigmask (SIG_SETMASK, &all,
+                     &before); // also for the threads that libzmq starts from there
     int rc = pthread_create (&self->thread, NULL, s_thread, self);
     pthread_sigmask (SIG_SETMASK, &before, NULL);
     if (rc != 0)
@@ -273,7 +283,9 @@ kc_link_t *kc_link_new (const char *endpoint, kc_err_t *err)
     int major, minor, patch;
     zmq_version (&major, &minor, &patch);
     if (major * 10000 + minor * 100 + patch < 40303) {
-        kc_fail (err, KC_EUNSUPPORTED, "libzmq %d.%d.%d is too old; 4.3.3 or newer is needed", major, minor, patch);
+        kc_fail (err, KC_EUNSUPPORTED,
+                 "libzmq %d.%d.%d is too old; 4.3.3 or newer is needed", major, minor,
+                 patch);
         return NULL;
     }
     kc_link_t *self = kc_calloc (1, sizeof *self);
@@ -289,7 +301,8 @@ kc_link_t *kc_link_new (const char *endpoint, kc_err_t *err)
     if (self->orders_fd < 0 || self->events_fd < 0)
         rc = kc_fail_errno (err, errno, "link: eventfd");
     else if (!self->context)
-        rc = kc_fail (err, KC_EIO, "link: libzmq has no context: %s", zmq_strerror (zmq_errno ()));
+        rc = kc_fail (err, KC_EIO, "link: libzmq has no context: %s",
+                      zmq_strerror (zmq_errno ()));
     else
         rc = s_start (self, err);
     if (rc < 0)
@@ -332,11 +345,13 @@ void kc_link_destroy (kc_link_t **self_p, bool flush)
         until.tv_sec += KC_LINK_STOP_MS / 1000;
         if (pthread_timedjoin_np (self->thread, NULL, &until) != 0) {
             kc_log (KC_ERROR, "link.stuck", NULL);
-            _exit (70); // a thread that is stuck inside a library cannot be taken down alone
+            _exit (70); // a thread that is stuck inside a library cannot be taken down
+                        // alone
         }
     }
     if (self->context)
-        zmq_ctx_term (self->context); // waits for the linger of the closed socket, no longer
+        zmq_ctx_term (
+            self->context); // waits for the linger of the closed socket, no longer
     while (self->todo) {
         s_order_t *o = self->todo;
         self->todo = o->next;
@@ -387,7 +402,9 @@ void kc_link_open (kc_link_t *self, unsigned generation)
 void kc_link_send (kc_link_t *self, kc_wire_t *wire)
 {
     s_order_t *o = s_order (ORDER_SEND);
-    memcpy (&o->wire, wire, sizeof *wire); // a zmq_msg_t may be moved as bytes while nobody else touches it
+    memcpy (
+        &o->wire, wire,
+        sizeof *wire); // a zmq_msg_t may be moved as bytes while nobody else touches it
     s_give (self, o);
 }
 

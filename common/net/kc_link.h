@@ -1,9 +1,10 @@
 /* kc_link.h - the work socket of a node, in a thread that only moves messages and beats
  *
- * Orders go in, events come out, both in order, through two mailboxes; a message given to the link belongs
- * to it.  Each kc_link_open makes a new socket with a new generation; what was not sent on the old one is
- * dropped, and events of older generations are to be ignored.  After kc_link_beat the link sends PING each
- * beat_ms and reports KC_LINK_SILENT when nothing came for dead_ms.
+ * Orders go in, events come out, both in order, through two mailboxes; a message given
+ * to the link belongs to it.  Each kc_link_open makes a new socket with a new
+ * generation; what was not sent on the old one is dropped, and events of older
+ * generations are to be ignored.  After kc_link_beat the link sends PING each beat_ms
+ * and reports KC_LINK_SILENT when nothing came for dead_ms.
  */
 #ifndef KC_LINK_H
 #define KC_LINK_H
@@ -31,10 +32,12 @@ typedef struct kc_link_event {
 } kc_link_event_t;
 
 kc_link_t *kc_link_new (const char *endpoint, kc_err_t *err);
-// Close the socket ('flush': wait for what is on its way, at most KC_LINK_LINGER_MS) and end the thread.
+// Close the socket ('flush': wait for what is on its way, at most KC_LINK_LINGER_MS)
+// and end the thread.
 void kc_link_destroy (kc_link_t **self_p, bool flush);
 int kc_link_fd (const kc_link_t *self); // readable when events wait
-// The events so far as a list, oldest first; the caller frees each with kc_link_event_free.
+// The events so far as a list, oldest first; the caller frees each with
+// kc_link_event_free.
 kc_link_event_t *kc_link_take (kc_link_t *self);
 void kc_link_event_free (kc_link_event_t *event);
 

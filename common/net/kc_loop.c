@@ -1,4 +1,5 @@
-// kc_loop.c - see kc_loop.h; epoll, an own timer heap, a signalfd, pidfds and an eventfd for posts
+// kc_loop.c - see kc_loop.h; epoll, an own timer heap, a signalfd, pidfds and an
+// eventfd for posts
 
 #include "common/net/kc_loop.h"
 
@@ -17,7 +18,7 @@
 #include "common/util/kc_mem.h"
 
 enum {
-    BATCH = 64,       // descriptor events of one turn
+    BATCH = 64,        // descriptor events of one turn
     TIMERS_TURN = 256, // timers fired in one turn
     POSTS_TURN = 1024, // posts run in one turn
 };
@@ -71,14 +72,16 @@ struct kc_loop {
 static int s_watch_ctl (kc_loop_t *self, int op, int fd, unsigned events, kc_err_t *err)
 {
     struct epoll_event e = {0};
-    e.events = ((events & KC_LOOP_IN) ? (uint32_t)EPOLLIN : 0u) | ((events & KC_LOOP_OUT) ? (uint32_t)EPOLLOUT : 0u);
+    e.events = ((events & KC_LOOP_IN) ? (uint32_t)EPOLLIN : 0u)
+               | ((events & KC_LOOP_OUT) ? (uint32_t)EPOLLOUT : 0u);
     e.data.u64 = (uint64_t)(uint32_t)fd | (uint64_t)self->watches[fd].made << 32;
     if (epoll_ctl (self->epoll, op, fd, &e) < 0)
         return kc_fail_errno (err, errno, "loop: cannot watch descriptor %d", fd);
     return 0;
 }
 
-int kc_loop_fd_add (kc_loop_t *self, int fd, unsigned events, kc_loop_fd_f *call, void *arg, kc_err_t *err)
+int kc_loop_fd_add (kc_loop_t *self, int fd, unsigned events, kc_loop_fd_f *call,
+                    void *arg, kc_err_t *err)
 {
     kc_assert (call);
     if (fd < 0)
@@ -86,7 +89,8 @@ int kc_loop_fd_add (kc_loop_t *self, int fd, unsigned events, kc_loop_fd_f *call
     if ((size_t)fd >= self->n_watches) {
         size_t n = (size_t)fd + 32;
         self->watches = kc_realloc (self->watches, n * sizeof *self->watches);
-        memset (self->watches + self->n_watches, 0, (n - self->n_watches) * sizeof *self->watches);
+        memset (self->watches + self->n_watches, 0,
+                (n - self->n_watches) * sizeof *self->watches);
         self->n_watches = n;
     }
     kc_assert (!self->watches[fd].call); // one watcher per descriptor
@@ -109,7 +113,8 @@ void kc_loop_fd_del (kc_loop_t *self, int fd)
     if (fd < 0 || (size_t)fd >= self->n_watches || !self->watches[fd].call)
         return;
     self->watches[fd] = (s_watch_t){0};
-    (void)epoll_ctl (self->epoll, EPOLL_CTL_DEL, fd, NULL); // EBADF when the owner closed it too early
+    (void)epoll_ctl (self->epoll, EPOLL_CTL_DEL, fd,
+                     NULL); // EBADF when the owner closed it too early
 }
 
 static void s_wake (kc_loop_t *loop, int fd, unsigned events, void *arg)
@@ -137,7 +142,8 @@ kc_loop_t *kc_loop_new (kc_err_t *err)
     self->wake = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (self->wake < 0)
         kc_fail_errno (err, errno, "loop: eventfd");
-    if (self->wake < 0 || kc_loop_fd_add (self, self->wake, KC_LOOP_IN, s_wake, NULL, err) < 0)
+    if (self->wake < 0
+        || kc_loop_fd_add (self, self->wake, KC_LOOP_IN, s_wake, NULL, err) < 0)
         kc_loop_destroy (&self);
     return self;
 }
@@ -169,12 +175,14 @@ void kc_loop_destroy (kc_loop_t **self_p)
 
 int64_t kc_loop_now (const kc_loop_t *self)
 {
-    return self->turning ? self->now : kc_clock_ms (); // outside a turn there is no common time
+    return self->turning ? self->now
+                         : kc_clock_ms (); // outside a turn there is no common time
 }
 
 // ---- timers ----
 
-int64_t kc_loop_timer_add (kc_loop_t *self, int64_t after_ms, int64_t every_ms, kc_loop_timer_f *call, void *arg)
+int64_t kc_loop_timer_add (kc_loop_t *self, int64_t after_ms, int64_t every_ms,
+                           kc_loop_timer_f *call, void *arg)
 {
     kc_assert (call && every_ms >= 0);
     s_timer_t *t = kc_calloc (1, sizeof *t);
@@ -183,7 +191,8 @@ int64_t kc_loop_timer_add (kc_loop_t *self, int64_t after_ms, int64_t every_ms, 
     t->call = call;
     t->arg = arg;
     *(s_timer_t **)kc_push (&self->timers, &self->n_timers, sizeof t) = t;
-    kc_heap_set (&self->heap, &t->due, kc_loop_now (self) + (after_ms > 0 ? after_ms : 0));
+    kc_heap_set (&self->heap, &t->due,
+                 kc_loop_now (self) + (after_ms > 0 ? after_ms : 0));
     return t->id;
 }
 
@@ -208,7 +217,9 @@ static void s_fire (kc_loop_t *self)
         void *arg = t->arg;
         int64_t id = t->id;
         if (t->every > 0)
-            kc_heap_set (&self->heap, &t->due, self->now + t->every); // from now: a late one never fires in bursts
+            kc_heap_set (&self->heap, &t->due,
+                         self->now
+                             + t->every); // from now: a late one never fires in bursts
         else
             kc_loop_timer_del (self, id);
         call (self, id, arg);
@@ -262,7 +273,8 @@ static void s_child_ended (kc_loop_t *self, int fd, unsigned events, void *arg)
     (void)events;
     s_child_t *c = arg;
     s_child_t copy = *c;
-    // The watch goes before the wait: reaping closes the pidfd, and its number may be reused at once.
+    // The watch goes before the wait: reaping closes the pidfd, and its number may be
+    // reused at once.
     s_child_drop (self, c);
     kc_exit_t how = {0};
     int rc = kc_child_wait (copy.child, 0, &how, NULL);
@@ -272,7 +284,8 @@ static void s_child_ended (kc_loop_t *self, int fd, unsigned events, void *arg)
     copy.call (self, copy.child, rc == 1 ? &how : NULL, copy.arg);
 }
 
-int kc_loop_child_add (kc_loop_t *self, kc_child_t *child, kc_loop_child_f *call, void *arg, kc_err_t *err)
+int kc_loop_child_add (kc_loop_t *self, kc_child_t *child, kc_loop_child_f *call,
+                       void *arg, kc_err_t *err)
 {
     kc_assert (call);
     s_child_t *c = kc_calloc (1, sizeof *c);
@@ -324,11 +337,13 @@ static void s_run_posts (kc_loop_t *self)
         self->n_posts = self->room_posts = 0;
         pthread_mutex_unlock (&self->lock);
         for (size_t i = 0; i < n; i++)
-            list[i].call (self, list[i].arg); // all of the batch run, a stop in between included
+            list[i].call (
+                self, list[i].arg); // all of the batch run, a stop in between included
         free (list);
         round += (int)(n < POSTS_TURN ? n : POSTS_TURN);
     }
-    uint64_t one = 1; // more is waiting: come back after the other events had their turn
+    uint64_t one =
+        1; // more is waiting: come back after the other events had their turn
     (void)!write (self->wake, &one, sizeof one);
 }
 
@@ -359,7 +374,8 @@ int kc_loop_turn (kc_loop_t *self, int64_t wait_ms, kc_err_t *err)
             continue; // removed, or replaced, by an earlier callback of this turn
         uint32_t e = events[i].events;
         w.call (self, fd,
-                ((e & EPOLLIN) ? (unsigned)KC_LOOP_IN : 0u) | ((e & EPOLLOUT) ? (unsigned)KC_LOOP_OUT : 0u)
+                ((e & EPOLLIN) ? (unsigned)KC_LOOP_IN : 0u)
+                    | ((e & EPOLLOUT) ? (unsigned)KC_LOOP_OUT : 0u)
                     | ((e & (EPOLLHUP | EPOLLERR)) ? (unsigned)KC_LOOP_HUP : 0u),
                 w.arg);
     }

@@ -16,7 +16,8 @@ enum { SOCKET_PATH_MAX = 107, EVENTS_TURN = 512 };
 
 // ---- sending ----
 
-void kc_node_send (kc_node_t *self, kc_verb_t verb, const kc_buf_t *header, const kc_wire_t *body)
+void kc_node_send (kc_node_t *self, kc_verb_t verb, const kc_buf_t *header,
+                   const kc_wire_t *body)
 {
     kc_wire_t wire;
     if (body) {
@@ -51,13 +52,14 @@ static void s_hello (kc_node_t *self, bool fresh)
     char *held[KC_NODE_HOLDING_MAX];
     size_t n = 0, cursor = 0;
     kc_run_t *run;
-    while (fresh && n < KC_NODE_HOLDING_MAX && (run = kc_map_next (self->runs, &cursor, NULL)))
+    while (fresh && n < KC_NODE_HOLDING_MAX
+           && (run = kc_map_next (self->runs, &cursor, NULL)))
         held[n++] = run->id;
     kc_kept_t *kept;
     if (fresh)
         TAILQ_FOREACH (kept, &self->kept, link)
-            if (n < KC_NODE_HOLDING_MAX)
-                held[n++] = kept->id;
+    if (n < KC_NODE_HOLDING_MAX)
+        held[n++] = kept->id;
     kc_buf_t b = {0};
     kc_buf_printf (&b, "{\"boot\":\"%s\",\"build\":\"%s\",", self->boot, KC_VERSION);
     if (self->caps)
@@ -67,8 +69,8 @@ static void s_hello (kc_node_t *self, bool fresh)
     kc_buf_json (&b, self->instance, strlen (self->instance));
     kc_buf_puts (&b, "\",");
     s_put_list (&b, "ops", self->ops, self->n_ops);
-    kc_buf_printf (&b, "\"pid\":%d,\"proto\":1,\"role\":\"%s\",\"slots\":%d}", (int)getpid (), self->role,
-                   self->draining ? 0 : self->slots);
+    kc_buf_printf (&b, "\"pid\":%d,\"proto\":1,\"role\":\"%s\",\"slots\":%d}",
+                   (int)getpid (), self->role, self->draining ? 0 : self->slots);
     kc_node_send (self, KC_VERB_HELLO, &b, NULL);
     kc_buf_free (&b);
 }
@@ -95,8 +97,10 @@ static void s_back_off (kc_node_t *self)
     uint16_t dice;
     kc_random (&dice, sizeof dice);
     self->phase = KC_PHASE_WAIT;
-    self->phase_until = kc_loop_now (self->loop) + self->back_ms / 2 + dice % (self->back_ms / 2 + 1);
-    self->back_ms = self->back_ms * 2 < KC_NODE_BACK_MAX_MS ? self->back_ms * 2 : KC_NODE_BACK_MAX_MS;
+    self->phase_until =
+        kc_loop_now (self->loop) + self->back_ms / 2 + dice % (self->back_ms / 2 + 1);
+    self->back_ms = self->back_ms * 2 < KC_NODE_BACK_MAX_MS ? self->back_ms * 2
+                                                            : KC_NODE_BACK_MAX_MS;
 }
 
 static void s_lost (kc_node_t *self, const char *why)
@@ -111,14 +115,16 @@ static void s_lost (kc_node_t *self, const char *why)
     }
 }
 
-static void s_over (kc_node_t *self, kc_node_state_t state, kc_code_t code, const char *text)
+static void s_over (kc_node_t *self, kc_node_state_t state, kc_code_t code,
+                    const char *text)
 {
     if (self->phase == KC_PHASE_OVER)
         return;
     self->phase = KC_PHASE_OVER;
     self->over = code;
     (void)snprintf (self->over_text, sizeof self->over_text, "%s", text);
-    kc_log (KC_ERROR, state == KC_NODE_DISPLACED ? "node.displaced" : "node.refused", "text", "s", text, NULL);
+    kc_log (KC_ERROR, state == KC_NODE_DISPLACED ? "node.displaced" : "node.refused",
+            "text", "s", text, NULL);
     kc_node_calls_end (self, code, self->over_text);
     s_tell (self, state, self->over_text);
 }
@@ -127,11 +133,13 @@ static void s_welcome (kc_node_t *self)
 {
     if (self->phase != KC_PHASE_HELLO)
         return; // the answer to a HELLO that brought news only
-    kc_link_beat (self->link, self->header.number[KC_H_BEAT_MS], self->header.number[KC_H_DEAD_MS]);
+    kc_link_beat (self->link, self->header.number[KC_H_BEAT_MS],
+                  self->header.number[KC_H_DEAD_MS]);
     self->phase = KC_PHASE_UP;
     self->back_ms = KC_NODE_BACK_MIN_MS;
     self->told_draining = self->gave_up = false;
-    kc_log (KC_INFO, "broker.welcome", "broker", "s", self->header.word[KC_H_BOOT], NULL);
+    kc_log (KC_INFO, "broker.welcome", "broker", "s", self->header.word[KC_H_BOOT],
+            NULL);
     kc_node_resend (self);
     s_tell (self, KC_NODE_CONNECTED, "");
 }
@@ -144,7 +152,9 @@ static void s_rejected (kc_node_t *self)
     if (code == KC_EDISPLACED)
         s_over (self, KC_NODE_DISPLACED, code, text);
     else if (code == KC_ESTATE || code == KC_EBUSY) {
-        bool at_once = code == KC_ESTATE && self->phase == KC_PHASE_UP; // a new broker that does not know us
+        bool at_once =
+            code == KC_ESTATE
+            && self->phase == KC_PHASE_UP; // a new broker that does not know us
         s_lost (self, text);
         if (at_once)
             self->phase_until = 0;
@@ -210,7 +220,8 @@ static void s_events (kc_loop_t *loop, int fd, unsigned events, void *arg)
     kc_link_event_t *e = kc_link_take (self->link);
     while (e) {
         kc_link_event_t *next = e->next;
-        if (e->generation != self->generation || self->phase == KC_PHASE_OVER || self->phase == KC_PHASE_WAIT)
+        if (e->generation != self->generation || self->phase == KC_PHASE_OVER
+            || self->phase == KC_PHASE_WAIT)
             kc_link_event_free (e);
         else if (e->kind == KC_LINK_MESSAGE) {
             s_message (self, &e->wire);
@@ -234,12 +245,16 @@ static void s_tick (kc_loop_t *loop, int64_t timer, void *arg)
     else if (self->phase == KC_PHASE_HELLO && now >= self->phase_until)
         s_back_off (self);
     int64_t patience = self->config.give_up_ms;
-    if (patience > 0 && self->phase != KC_PHASE_UP && self->phase != KC_PHASE_OVER && now - self->down_since >= patience) {
+    if (patience > 0 && self->phase != KC_PHASE_UP && self->phase != KC_PHASE_OVER
+        && now - self->down_since >= patience) {
         if (!self->gave_up)
-            kc_log (KC_WARN, "broker.unreachable", "endpoint", "s", self->endpoint, NULL);
+            kc_log (KC_WARN, "broker.unreachable", "endpoint", "s", self->endpoint,
+                    NULL);
         self->gave_up = true;
         char text[KC_ERR_TEXT];
-        (void)snprintf (text, sizeof text, "no broker answers at %s; start it with: deploy/fleet up", self->endpoint);
+        (void)snprintf (text, sizeof text,
+                        "no broker answers at %s; start it with: deploy/fleet up",
+                        self->endpoint);
         kc_node_calls_end (self, KC_EUNREACHABLE, text);
     }
     kc_node_calls_tick (self, now);
@@ -262,9 +277,12 @@ static int s_check (const kc_node_config_t *c, kc_err_t *err)
     if (c->instance && (!c->instance[0] || strlen (c->instance) > KC_NODE_ID_MAX))
         return kc_fail (err, KC_EUSAGE, "--instance: 1 to %d bytes", KC_NODE_ID_MAX);
     if (c->caps && strlen (c->caps) > KC_NODE_CAPS_MAX)
-        return kc_fail (err, KC_EINVALID, "node: caps have %zu bytes, at most %d are allowed", strlen (c->caps), KC_NODE_CAPS_MAX);
+        return kc_fail (err, KC_EINVALID,
+                        "node: caps have %zu bytes, at most %d are allowed",
+                        strlen (c->caps), KC_NODE_CAPS_MAX);
     if (c->slots < 0 || c->slots > KC_NODE_SLOTS_MAX)
-        return kc_fail (err, KC_EINVALID, "node: %d slots, 0 to %d are allowed", c->slots, KC_NODE_SLOTS_MAX);
+        return kc_fail (err, KC_EINVALID, "node: %d slots, 0 to %d are allowed",
+                        c->slots, KC_NODE_SLOTS_MAX);
     return 0;
 }
 
@@ -278,8 +296,11 @@ static int s_endpoint (kc_node_t *self, const kc_node_config_t *c, kc_err_t *err
         free (dir);
     }
     if (strlen (self->endpoint) > SOCKET_PATH_MAX + 6)
-        return kc_fail (err, KC_EUSAGE, "the socket path %s has %zu bytes, the system allows %d; choose a shorter --run",
-                        self->endpoint + 6, strlen (self->endpoint) - 6, SOCKET_PATH_MAX);
+        return kc_fail (err, KC_EUSAGE,
+                        "the socket path %s has %zu bytes, the system allows %d; "
+                        "choose a shorter --run",
+                        self->endpoint + 6, strlen (self->endpoint) - 6,
+                        SOCKET_PATH_MAX);
     return 0;
 }
 
@@ -291,12 +312,14 @@ kc_node_t *kc_node_new (const kc_node_config_t *config, kc_err_t *err)
     self->config = *config;
     self->loop = config->loop;
     self->role = kc_strdup (config->role);
-    self->instance = config->instance ? kc_strdup (config->instance) : s_default_instance (config->role);
+    self->instance = config->instance ? kc_strdup (config->instance)
+                                      : s_default_instance (config->role);
     self->caps = kc_strdup (config->caps);
     self->slots = config->slots;
     kc_ulid (self->boot);
     for (size_t i = 0; config->ops && config->ops[i]; i++)
-        *(char **)kc_push (&self->ops, &self->n_ops, sizeof (char *)) = kc_strdup (config->ops[i]);
+        *(char **)kc_push (&self->ops, &self->n_ops, sizeof (char *)) =
+            kc_strdup (config->ops[i]);
     self->calls = kc_map_new (NULL);
     self->runs = kc_map_new (NULL);
     self->kept_ids = kc_map_new (NULL);
@@ -306,18 +329,21 @@ kc_node_t *kc_node_new (const kc_node_config_t *config, kc_err_t *err)
     self->down_since = kc_loop_now (self->loop);
     int rc = s_endpoint (self, config, err);
     if (rc == 0 && self->n_ops > KC_NODE_OPS_MAX)
-        rc = kc_fail (err, KC_EINVALID, "node: more than %d operations", KC_NODE_OPS_MAX);
+        rc = kc_fail (err, KC_EINVALID, "node: more than %d operations",
+                      KC_NODE_OPS_MAX);
     if (rc == 0 && self->n_ops > 0 && !config->on_request)
         rc = kc_fail (err, KC_EINTERNAL, "node: operations without on_request");
     if (rc == 0 && !(self->link = kc_link_new (self->endpoint, err)))
         rc = -1;
     if (rc == 0)
-        rc = kc_loop_fd_add (self->loop, kc_link_fd (self->link), KC_LOOP_IN, s_events, self, err);
+        rc = kc_loop_fd_add (self->loop, kc_link_fd (self->link), KC_LOOP_IN, s_events,
+                             self, err);
     if (rc < 0) {
         kc_node_destroy (&self);
         return NULL;
     }
-    self->timer = kc_loop_timer_add (self->loop, KC_NODE_TICK_MS, KC_NODE_TICK_MS, s_tick, self);
+    self->timer =
+        kc_loop_timer_add (self->loop, KC_NODE_TICK_MS, KC_NODE_TICK_MS, s_tick, self);
     s_connect (self);
     return self;
 }
@@ -374,7 +400,9 @@ void kc_node_set_slots (kc_node_t *self, int slots)
 int kc_node_set_caps (kc_node_t *self, const char *caps, kc_err_t *err)
 {
     if (caps && strlen (caps) > KC_NODE_CAPS_MAX)
-        return kc_fail (err, KC_EINVALID, "node: caps have %zu bytes, at most %d are allowed", strlen (caps), KC_NODE_CAPS_MAX);
+        return kc_fail (err, KC_EINVALID,
+                        "node: caps have %zu bytes, at most %d are allowed",
+                        strlen (caps), KC_NODE_CAPS_MAX);
     kc_set (&self->caps, caps);
     s_news (self);
     return 0;
@@ -388,7 +416,8 @@ void kc_node_drain (kc_node_t *self)
 
 bool kc_node_idle (const kc_node_t *self)
 {
-    return kc_map_size (self->runs) == 0 && (self->phase != KC_PHASE_UP || kc_link_pending (self->link) == 0);
+    return kc_map_size (self->runs) == 0
+           && (self->phase != KC_PHASE_UP || kc_link_pending (self->link) == 0);
 }
 
 bool kc_node_connected (const kc_node_t *self)

@@ -10,7 +10,8 @@
 
 enum { BUSY_MIN_MS = 50, BUSY_MAX_MS = 5000, BUSY_DOUBLINGS = 7 };
 
-// The one place where a call ends: it leaves the table first, so that the callback may call again.
+// The one place where a call ends: it leaves the table first, so that the callback may
+// call again.
 static void s_end (kc_node_t *self, kc_open_t *open, kc_answer_t *answer)
 {
     answer->id = open->id;
@@ -25,7 +26,8 @@ static void s_end (kc_node_t *self, kc_open_t *open, kc_answer_t *answer)
     free (open);
 }
 
-static void s_fail (kc_node_t *self, kc_open_t *open, kc_code_t code, const char *text, int64_t retry, const char *from)
+static void s_fail (kc_node_t *self, kc_open_t *open, kc_code_t code, const char *text,
+                    int64_t retry, const char *from)
 {
     kc_answer_t a = {.code = code, .text = text, .retry_after_ms = retry, .from = from};
     s_end (self, open, &a);
@@ -55,7 +57,9 @@ static void s_arm (kc_node_t *self, kc_open_t *open)
 static int s_too_long (const char *what, const char *text, size_t max, kc_err_t *err)
 {
     if (text && strlen (text) > max)
-        return kc_fail (err, KC_EINVALID, "call: %s has %zu bytes, at most %zu are allowed", what, strlen (text), max);
+        return kc_fail (err, KC_EINVALID,
+                        "call: %s has %zu bytes, at most %zu are allowed", what,
+                        strlen (text), max);
     return 0;
 }
 
@@ -63,17 +67,23 @@ static int s_check (kc_node_t *self, const kc_call_t *call, kc_err_t *err)
 {
     if (!call->op || !call->op[0])
         return kc_fail (err, KC_EINTERNAL, "call: without op");
-    if (s_too_long ("id", call->id, KC_NODE_ID_MAX, err) < 0 || s_too_long ("op", call->op, KC_NODE_ID_MAX, err) < 0
+    if (s_too_long ("id", call->id, KC_NODE_ID_MAX, err) < 0
+        || s_too_long ("op", call->op, KC_NODE_ID_MAX, err) < 0
         || s_too_long ("flow", call->flow, KC_NODE_ID_MAX, err) < 0
         || s_too_long ("need", call->need, KC_NODE_NEED_MAX, err) < 0)
         return -1;
-    if (call->payload_size > KC_NODE_PAYLOAD_MAX || call->chunk_size > KC_NODE_PAYLOAD_MAX)
-        return kc_fail (err, KC_EINVALID, "call of %s: payload %zu, chunk %zu bytes; at most %d each. Send big things as blobs",
-                        call->op, call->payload_size, call->chunk_size, KC_NODE_PAYLOAD_MAX);
+    if (call->payload_size > KC_NODE_PAYLOAD_MAX
+        || call->chunk_size > KC_NODE_PAYLOAD_MAX)
+        return kc_fail (err, KC_EINVALID,
+                        "call of %s: payload %zu, chunk %zu bytes; at most %d each. "
+                        "Send big things as blobs",
+                        call->op, call->payload_size, call->chunk_size,
+                        KC_NODE_PAYLOAD_MAX);
     if (call->id && kc_map_get (self->calls, call->id))
         return kc_fail (err, KC_ESTATE, "call %s is open already", call->id);
     if (kc_map_size (self->calls) >= KC_NODE_CALLS_MAX)
-        return kc_fail (err, KC_EBUSY, "this process has %d open calls, its maximum", KC_NODE_CALLS_MAX);
+        return kc_fail (err, KC_EBUSY, "this process has %d open calls, its maximum",
+                        KC_NODE_CALLS_MAX);
     if (self->closing)
         return kc_fail (err, KC_EINTERRUPTED, "this process is going down");
     if (self->phase == KC_PHASE_OVER)
@@ -81,7 +91,8 @@ static int s_check (kc_node_t *self, const kc_call_t *call, kc_err_t *err)
     return 0;
 }
 
-int kc_node_call (kc_node_t *self, const kc_call_t *call, kc_answer_f *on_answer, void *arg, kc_err_t *err)
+int kc_node_call (kc_node_t *self, const kc_call_t *call, kc_answer_f *on_answer,
+                  void *arg, kc_err_t *err)
 {
     kc_assert (on_answer);
     if (s_check (self, call, err) < 0)
@@ -103,7 +114,8 @@ int kc_node_call (kc_node_t *self, const kc_call_t *call, kc_answer_f *on_answer
     const void *payload = call->payload ? call->payload : "";
     kc_sha256_hex (payload, call->payload_size, hex);
     (void)snprintf (open->sum, sizeof open->sum, "%.16s", hex);
-    kc_wire_init (&open->wire, KC_VERB_REQUEST, "", 0, payload, call->payload_size, call->chunk, call->chunk_size);
+    kc_wire_init (&open->wire, KC_VERB_REQUEST, "", 0, payload, call->payload_size,
+                  call->chunk, call->chunk_size);
     kc_map_put (self->calls, open->id, open);
     s_arm (self, open);
     if (self->phase == KC_PHASE_UP)
@@ -125,7 +137,8 @@ void kc_node_cancel (kc_node_t *self, const char *id)
         return;
     open->call.retry_busy = false;
     open->cancelled = true;
-    if (open->waiting || self->phase != KC_PHASE_UP) { // nobody else knows it, or nobody can be told
+    if (open->waiting
+        || self->phase != KC_PHASE_UP) { // nobody else knows it, or nobody can be told
         s_end_soon (self, open);
         return;
     }
@@ -152,7 +165,8 @@ static bool s_repeat (kc_node_t *self, kc_open_t *open, int64_t retry)
     if (!open->call.retry_busy)
         return false;
     int64_t now = kc_loop_now (self->loop);
-    int64_t wait = (int64_t)BUSY_MIN_MS << (open->busy < BUSY_DOUBLINGS ? open->busy : BUSY_DOUBLINGS);
+    int64_t wait = (int64_t)BUSY_MIN_MS
+                   << (open->busy < BUSY_DOUBLINGS ? open->busy : BUSY_DOUBLINGS);
     if (wait > BUSY_MAX_MS)
         wait = BUSY_MAX_MS;
     if (wait < retry)
@@ -201,7 +215,9 @@ void kc_node_calls_tick (kc_node_t *self, int64_t now)
             s_fail (self, open, KC_ECANCELLED, "cancelled by the requester", 0, "");
         else if (!open->waiting)
             s_fail (self, open, KC_ETIMEOUT,
-                    self->phase == KC_PHASE_UP ? "no answer came in the time given" : "the broker was away for the time given",
+                    self->phase == KC_PHASE_UP
+                        ? "no answer came in the time given"
+                        : "the broker was away for the time given",
                     0, "");
         else if (open->ends && now >= open->ends)
             s_fail (self, open, KC_ETIMEOUT, "busy for all of the time given", 0, "");
@@ -270,7 +286,8 @@ static void s_waited (void *arg, kc_node_t *node, const kc_answer_t *answer)
     a->text = "";
 }
 
-int kc_node_call_wait (kc_node_t *self, const kc_call_t *call, kc_answer_t *answer, kc_err_t *err)
+int kc_node_call_wait (kc_node_t *self, const kc_call_t *call, kc_answer_t *answer,
+                       kc_err_t *err)
 {
     s_waiting_t w = {.answer = answer};
     *answer = (kc_answer_t){0};
@@ -278,7 +295,8 @@ int kc_node_call_wait (kc_node_t *self, const kc_call_t *call, kc_answer_t *answ
         return -1;
     while (!w.done)
         if (kc_loop_turn (self->loop, -1, err) < 0) {
-            kc_node_calls_end (self, KC_EINTERNAL, "the loop failed"); // 'w' lives on this stack
+            kc_node_calls_end (self, KC_EINTERNAL,
+                               "the loop failed"); // 'w' lives on this stack
             return -1;
         }
     if (w.err.code != KC_OK)

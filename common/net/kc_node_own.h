@@ -20,11 +20,12 @@ enum {
     KC_NODE_KEPT_MAX = 64,
     KC_NODE_KEPT_BYTES = 32 << 20,
     KC_NODE_HOLDING_MAX = 128,
-    KC_NODE_HELLO_MS = 2000,     // wait for WELCOME, then a new socket
-    KC_NODE_BACK_MIN_MS = 50,    // between two sockets, doubling, with jitter
+    KC_NODE_HELLO_MS = 2000,  // wait for WELCOME, then a new socket
+    KC_NODE_BACK_MIN_MS = 50, // between two sockets, doubling, with jitter
     KC_NODE_BACK_MAX_MS = 1000,
-    KC_NODE_TICK_MS = 20,        // accuracy of deadlines here
-    KC_NODE_GRACE_MS = 2000,     // after ttl_ms a call is ended here when the broker did not
+    KC_NODE_TICK_MS = 20, // accuracy of deadlines here
+    KC_NODE_GRACE_MS =
+        2000, // after ttl_ms a call is ended here when the broker did not
 };
 
 typedef struct kc_open { // a call
@@ -60,7 +61,12 @@ typedef struct kc_kept { // a reply
     TAILQ_ENTRY (kc_kept) link;
 } kc_kept_t;
 
-typedef enum kc_node_phase { KC_PHASE_WAIT = 1, KC_PHASE_HELLO, KC_PHASE_UP, KC_PHASE_OVER } kc_node_phase_t;
+typedef enum kc_node_phase {
+    KC_PHASE_WAIT = 1,
+    KC_PHASE_HELLO,
+    KC_PHASE_UP,
+    KC_PHASE_OVER
+} kc_node_phase_t;
 
 struct kc_node {
     kc_node_config_t config; // scalars and callbacks; the texts are below
@@ -74,7 +80,8 @@ struct kc_node {
     kc_node_phase_t phase;
     unsigned generation;
     int64_t phase_until, back_ms, down_since;
-    bool draining; // here: kc_node_drain; the broker's own wish is told by on_state only
+    bool
+        draining; // here: kc_node_drain; the broker's own wish is told by on_state only
     bool told_draining, gave_up, inside, closing;
     kc_code_t over; // why KC_PHASE_OVER
     char over_text[KC_ERR_TEXT];
@@ -93,7 +100,8 @@ struct kc_node {
 };
 
 // kc_node.c
-void kc_node_send (kc_node_t *self, kc_verb_t verb, const kc_buf_t *header, const kc_wire_t *body);
+void kc_node_send (kc_node_t *self, kc_verb_t verb, const kc_buf_t *header,
+                   const kc_wire_t *body);
 
 // kc_node_call.c
 void kc_node_answer (kc_node_t *self, const kc_header_t *header, const kc_wire_t *wire);
@@ -102,7 +110,8 @@ void kc_node_calls_tick (kc_node_t *self, int64_t now);
 void kc_node_calls_end (kc_node_t *self, kc_code_t code, const char *text);
 
 // kc_node_serve.c
-void kc_node_take (kc_node_t *self, const kc_header_t *header, kc_wire_t *wire); // takes the wire
+void kc_node_take (kc_node_t *self, const kc_header_t *header,
+                   kc_wire_t *wire); // takes the wire
 void kc_node_cancelled (kc_node_t *self, const char *id);
 void kc_node_pump (kc_node_t *self); // start what waits for a slot
 void kc_node_serve_tick (kc_node_t *self, int64_t now);

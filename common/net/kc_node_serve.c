@@ -1,4 +1,5 @@
-// kc_node_serve.c - requests that this process runs, and the replies it keeps; see kc_node.h
+// kc_node_serve.c - requests that this process runs, and the replies it keeps; see
+// kc_node.h
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,8 @@ void kc_node_serve_tick (kc_node_t *self, int64_t now)
         s_kept_drop (self, kept);
 }
 
-static void s_send_error (kc_node_t *self, const char *id, kc_code_t code, const char *text, int64_t retry)
+static void s_send_error (kc_node_t *self, const char *id, kc_code_t code,
+                          const char *text, int64_t retry)
 {
     if (self->phase != KC_PHASE_UP)
         return; // whoever waits asks again after the next WELCOME
@@ -82,9 +84,12 @@ static bool s_repeated (kc_node_t *self, const char *id, const char *sum)
     kc_kept_t *kept = run ? NULL : kc_map_get (self->kept_ids, id);
     if (run && (strcmp (run->sum, sum) != 0 || run->cancelled)) {
         if (run->cancelled)
-            s_send_error (self, id, KC_EBUSY, "the earlier request of this id is being cancelled", KC_NODE_GRACE_MS / 4);
+            s_send_error (self, id, KC_EBUSY,
+                          "the earlier request of this id is being cancelled",
+                          KC_NODE_GRACE_MS / 4);
         else
-            s_send_error (self, id, KC_ECONFLICT, "a request with this id and another content runs here", 0);
+            s_send_error (self, id, KC_ECONFLICT,
+                          "a request with this id and another content runs here", 0);
         return true;
     }
     if (run)
@@ -103,7 +108,8 @@ void kc_node_take (kc_node_t *self, const kc_header_t *header, kc_wire_t *wire)
         return;
     }
     if ((int)kc_map_size (self->runs) >= 2 * (self->slots > 0 ? self->slots : 1)) {
-        s_send_error (self, id, KC_EBUSY, "every slot of this worker is taken", 1000); // the broker counted otherwise
+        s_send_error (self, id, KC_EBUSY, "every slot of this worker is taken",
+                      1000); // the broker counted otherwise
         kc_wire_clear (wire);
         return;
     }
@@ -116,8 +122,12 @@ void kc_node_take (kc_node_t *self, const kc_header_t *header, kc_wire_t *wire)
     run->from = kc_strdup (*from == ' ' ? from + 1 : "");
     (void)snprintf (run->sum, sizeof run->sum, "%s", header->word[KC_H_SUM]);
     memcpy (&run->wire, wire, sizeof *wire);
-    run->request = (kc_request_t){.id = run->id, .op = run->op, .flow = run->flow, .from = run->from,
-                                  .ttl_ms = ttl > 0 ? ttl : 0, .arrived = kc_loop_now (self->loop)};
+    run->request = (kc_request_t){.id = run->id,
+                                  .op = run->op,
+                                  .flow = run->flow,
+                                  .from = run->from,
+                                  .ttl_ms = ttl > 0 ? ttl : 0,
+                                  .arrived = kc_loop_now (self->loop)};
     run->request.payload = kc_wire_payload (&run->wire, &run->request.payload_size);
     run->request.chunk = kc_wire_chunk (&run->wire, &run->request.chunk_size);
     if (!run->request.payload)
@@ -127,14 +137,17 @@ void kc_node_take (kc_node_t *self, const kc_header_t *header, kc_wire_t *wire)
     kc_node_pump (self);
 }
 
-// A worker that came back to a fresh broker may be given more than its slots: the rest waits here.
+// A worker that came back to a fresh broker may be given more than its slots: the rest
+// waits here.
 void kc_node_pump (kc_node_t *self)
 {
     if (self->inside)
-        return; // on_request may end its request at once: the loop below goes on, without recursion
+        return; // on_request may end its request at once: the loop below goes on,
+                // without recursion
     self->inside = true;
     kc_run_t *run;
-    while ((run = TAILQ_FIRST (&self->backlog)) && (self->running < self->slots || self->running == 0)) {
+    while ((run = TAILQ_FIRST (&self->backlog))
+           && (self->running < self->slots || self->running == 0)) {
         TAILQ_REMOVE (&self->backlog, run, link);
         run->started = true;
         self->running++;
@@ -168,12 +181,14 @@ static void s_finish (kc_node_t *self, kc_run_t *run)
     kc_node_pump (self);
 }
 
-int kc_node_reply (kc_node_t *self, const char *id, const void *payload, size_t payload_size, const void *chunk,
-                   size_t chunk_size, kc_err_t *err)
+int kc_node_reply (kc_node_t *self, const char *id, const void *payload,
+                   size_t payload_size, const void *chunk, size_t chunk_size,
+                   kc_err_t *err)
 {
     if (payload_size > KC_NODE_PAYLOAD_MAX || chunk_size > KC_NODE_PAYLOAD_MAX)
-        return kc_fail (err, KC_EINVALID, "reply to %s: payload %zu, chunk %zu bytes; at most %d each", id, payload_size,
-                        chunk_size, KC_NODE_PAYLOAD_MAX);
+        return kc_fail (err, KC_EINVALID,
+                        "reply to %s: payload %zu, chunk %zu bytes; at most %d each",
+                        id, payload_size, chunk_size, KC_NODE_PAYLOAD_MAX);
     kc_run_t *run = kc_map_get (self->runs, id);
     if (!run || !run->started) {
         kc_log (KC_WARN, "node.reply_unknown", "id", "s", id, NULL);
@@ -182,7 +197,8 @@ int kc_node_reply (kc_node_t *self, const char *id, const void *payload, size_t 
     kc_buf_t b = {0};
     kc_header_id (&b, id);
     kc_wire_t wire;
-    kc_wire_init (&wire, KC_VERB_REPLY, b.data, b.size, payload ? payload : "", payload_size, chunk, chunk_size);
+    kc_wire_init (&wire, KC_VERB_REPLY, b.data, b.size, payload ? payload : "",
+                  payload_size, chunk, chunk_size);
     kc_buf_free (&b);
     if (!run->cancelled)
         s_keep (self, run, &wire);
@@ -194,7 +210,8 @@ int kc_node_reply (kc_node_t *self, const char *id, const void *payload, size_t 
     return 0;
 }
 
-void kc_node_error (kc_node_t *self, const char *id, const kc_err_t *error, int64_t retry_after_ms)
+void kc_node_error (kc_node_t *self, const char *id, const kc_err_t *error,
+                    int64_t retry_after_ms)
 {
     kc_run_t *run = kc_map_get (self->runs, id);
     if (!run || !run->started) {

@@ -1,7 +1,8 @@
 /* kc_process.c - see kc_process.h
  *
- * The crash report needs its words at a time when nothing may be looked up, so they stand in static memory
- * that is written once at start and, for the note, as plain bytes; the exception to "no static mutable data".
+ * The crash report needs its words at a time when nothing may be looked up, so they
+ * stand in static memory that is written once at start and, for the note, as plain
+ * bytes; the exception to "no static mutable data".
  */
 
 #include "common/net/kc_process.h"
@@ -21,7 +22,7 @@ enum { FRAMES = 48, FILES = 65536, ALT_STACK = 64 * 1024 };
 
 static char s_head[160];
 static char s_note[128];
-static _Alignas (16) char s_stack[ALT_STACK];
+static _Alignas(16) char s_stack[ALT_STACK];
 
 static void s_write (const char *text, size_t size)
 {
@@ -30,20 +31,23 @@ static void s_write (const char *text, size_t size)
 
 static void s_crash (int number)
 {
-    char digits[4] = {' ', (char)('0' + number / 10 % 10), (char)('0' + number % 10), ' '};
+    char digits[4] = {' ', (char)('0' + number / 10 % 10), (char)('0' + number % 10),
+                      ' '};
     s_write (s_head, strlen (s_head));
     s_write (digits, sizeof digits);
     s_write (s_note, strnlen (s_note, sizeof s_note));
     s_write ("\n", 1);
     void *frames[FRAMES];
-    int n = backtrace (frames, FRAMES); // libgcc was loaded at start, so this allocates nothing
+    int n = backtrace (frames,
+                       FRAMES); // libgcc was loaded at start, so this allocates nothing
     backtrace_symbols_fd (frames, n, STDERR_FILENO);
     raise (number); // SA_RESETHAND: now it kills
 }
 
 void kc_process_init (const char *program)
 {
-    (void)snprintf (s_head, sizeof s_head, "CRASH %s pid %d build %s signal", program, (int)getpid (), KC_VERSION);
+    (void)snprintf (s_head, sizeof s_head, "CRASH %s pid %d build %s signal", program,
+                    (int)getpid (), KC_VERSION);
     void *warm[1];
     (void)backtrace (warm, 1);
     stack_t stack = {.ss_sp = s_stack, .ss_size = sizeof s_stack};

@@ -1,7 +1,8 @@
 /* kc_process.h - what every long-running program of the fleet needs from its process
  *
- * Crash reports: SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT write one line (program, pid, build, the note of
- * kc_process_note) and a raw backtrace to stderr with async-signal-safe calls only, then die of the signal.
+ * Crash reports: SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT write one line (program,
+ * pid, build, the note of kc_process_note) and a raw backtrace to stderr with
+ * async-signal-safe calls only, then die of the signal.
  */
 #ifndef KC_PROCESS_H
 #define KC_PROCESS_H
@@ -9,7 +10,8 @@
 #include "common/net/kc_loop.h"
 #include "common/util/kc_err.h"
 
-// Once, first thing in main: crash reports, SIGPIPE ignored, core dumps off, the limit of open files raised.
+// Once, first thing in main: crash reports, SIGPIPE ignored, core dumps off, the limit
+// of open files raised.
 void kc_process_init (const char *program);
 // What is being worked on (a request id), for a crash report; copied, cut at 127 bytes.
 void kc_process_note (const char *note);

@@ -45,7 +45,8 @@ static int s_bind (kc_router_t *self, kc_err_t *err)
     int why = zmq_errno ();
     umask (before);
     if (rc != 0)
-        return kc_fail (err, KC_EIO, "cannot listen on %s: %s", self->path, zmq_strerror (why));
+        return kc_fail (err, KC_EIO, "cannot listen on %s: %s", self->path,
+                        zmq_strerror (why));
     self->bound = true;
     return 0;
 }
@@ -55,12 +56,16 @@ kc_router_t *kc_router_new (const char *path, kc_err_t *err)
     int major, minor, patch;
     zmq_version (&major, &minor, &patch);
     if (major * 10000 + minor * 100 + patch < 40303) {
-        kc_fail (err, KC_EUNSUPPORTED, "libzmq %d.%d.%d is too old; 4.3.3 or newer is needed", major, minor, patch);
+        kc_fail (err, KC_EUNSUPPORTED,
+                 "libzmq %d.%d.%d is too old; 4.3.3 or newer is needed", major, minor,
+                 patch);
         return NULL;
     }
     if (strlen (path) > KC_ROUTER_PATH_MAX) {
-        kc_fail (err, KC_EUSAGE, "the socket path %s has %zu bytes, the system allows %d; choose a shorter --run", path,
-                 strlen (path), KC_ROUTER_PATH_MAX);
+        kc_fail (err, KC_EUSAGE,
+                 "the socket path %s has %zu bytes, the system allows %d; choose a "
+                 "shorter --run",
+                 path, strlen (path), KC_ROUTER_PATH_MAX);
         return NULL;
     }
     kc_router_t *self = kc_calloc (1, sizeof *self);
@@ -71,7 +76,9 @@ kc_router_t *kc_router_new (const char *path, kc_err_t *err)
         zmq_ctx_set (self->context, ZMQ_MAX_SOCKETS, SOCKETS_MAX);
         self->socket = zmq_socket (self->context, ZMQ_ROUTER);
     }
-    int rc = self->socket ? s_bind (self, err) : kc_fail (err, KC_EIO, "libzmq: %s", zmq_strerror (zmq_errno ()));
+    int rc = self->socket
+                 ? s_bind (self, err)
+                 : kc_fail (err, KC_EIO, "libzmq: %s", zmq_strerror (zmq_errno ()));
     if (rc < 0)
         kc_router_destroy (&self);
     return self;
@@ -99,14 +106,16 @@ kc_got_t kc_router_recv (kc_router_t *self, kc_route_t *route, kc_wire_t *out)
     return kc_wire_recv (self->socket, route, false, out);
 }
 
-kc_sent_t kc_router_send (kc_router_t *self, const kc_route_t *route, kc_wire_t *wire, const char *added, bool last)
+kc_sent_t kc_router_send (kc_router_t *self, const kc_route_t *route, kc_wire_t *wire,
+                          const char *added, bool last)
 {
     return kc_wire_send (self->socket, route, wire, added, last);
 }
 
 bool kc_router_wait (kc_router_t *self, int fd, int64_t wait_ms)
 {
-    zmq_pollitem_t items[2] = {{self->socket, -1, ZMQ_POLLIN, 0}, {NULL, fd, ZMQ_POLLIN, 0}};
+    zmq_pollitem_t items[2] = {{self->socket, -1, ZMQ_POLLIN, 0},
+                               {NULL, fd, ZMQ_POLLIN, 0}};
     (void)zmq_poll (items, 2, (long)wait_ms);
     return items[1].revents != 0;
 }

@@ -8,13 +8,14 @@
 
 #include "common/util/kc_mem.h"
 
-_Static_assert (sizeof (kc_frame_t) == sizeof (zmq_msg_t), "a frame is a zmq_msg_t");
+_Static_assert(sizeof (kc_frame_t) == sizeof (zmq_msg_t), "a frame is a zmq_msg_t");
 
 enum { FRAMES_MAX = 6 };
 
 static const char s_magic[] = "KCP1";
 static const char *const s_verbs[KC_VERB_COUNT] = {
-    "", "HELLO", "PING", "BYE", "REQUEST", "REPLY", "CANCEL", "ERROR", "WELCOME", "REJECT", "PONG",
+    "",       "HELLO", "PING",    "BYE",    "REQUEST", "REPLY",
+    "CANCEL", "ERROR", "WELCOME", "REJECT", "PONG",
 };
 
 static zmq_msg_t *s_msg (kc_frame_t *frame)
@@ -45,8 +46,9 @@ static void s_fill (kc_frame_t *frame, const void *data, size_t size)
         memcpy (zmq_msg_data (s_msg (frame)), data, size);
 }
 
-void kc_wire_init (kc_wire_t *self, kc_verb_t verb, const void *header, size_t header_size, const void *payload,
-                   size_t payload_size, const void *chunk, size_t chunk_size)
+void kc_wire_init (kc_wire_t *self, kc_verb_t verb, const void *header,
+                   size_t header_size, const void *payload, size_t payload_size,
+                   const void *chunk, size_t chunk_size)
 {
     self->verb = verb;
     self->has_chunk = chunk != NULL;
@@ -112,7 +114,8 @@ const void *kc_wire_chunk (const kc_wire_t *self, size_t *size)
 
 size_t kc_wire_bytes (const kc_wire_t *self)
 {
-    return sizeof *self + zmq_msg_size (s_cmsg (&self->header)) + zmq_msg_size (s_cmsg (&self->payload))
+    return sizeof *self + zmq_msg_size (s_cmsg (&self->header))
+           + zmq_msg_size (s_cmsg (&self->payload))
            + zmq_msg_size (s_cmsg (&self->chunk));
 }
 
@@ -145,7 +148,8 @@ static bool s_take (kc_wire_t *out, int i, zmq_msg_t *frame, bool from_broker)
         out->verb = s_verb (data, size);
         return out->verb != 0;
     case 2:
-        if (size > (out->verb == KC_VERB_HELLO ? (size_t)KC_WIRE_HELLO_MAX : (size_t)KC_WIRE_HEADER_MAX))
+        if (size > (out->verb == KC_VERB_HELLO ? (size_t)KC_WIRE_HELLO_MAX
+                                               : (size_t)KC_WIRE_HEADER_MAX))
             return false;
         return zmq_msg_move (s_msg (&out->header), frame) == 0;
     case 3:
@@ -156,15 +160,18 @@ static bool s_take (kc_wire_t *out, int i, zmq_msg_t *frame, bool from_broker)
         return true;
     case 4:
         out->has_payload = true;
-        return size <= KC_WIRE_BODY_MAX && zmq_msg_move (s_msg (&out->payload), frame) == 0;
+        return size <= KC_WIRE_BODY_MAX
+               && zmq_msg_move (s_msg (&out->payload), frame) == 0;
     case 5:
         out->has_chunk = true;
-        return size <= KC_WIRE_BODY_MAX && zmq_msg_move (s_msg (&out->chunk), frame) == 0;
+        return size <= KC_WIRE_BODY_MAX
+               && zmq_msg_move (s_msg (&out->chunk), frame) == 0;
     }
     return false;
 }
 
-kc_got_t kc_wire_recv (void *socket, kc_route_t *route, bool from_broker, kc_wire_t *out)
+kc_got_t kc_wire_recv (void *socket, kc_route_t *route, bool from_broker,
+                       kc_wire_t *out)
 {
     zmq_msg_t frame;
     zmq_msg_init (&frame);
@@ -227,25 +234,29 @@ static int s_send_frame (void *socket, kc_frame_t *frame, bool last, int flags)
     return rc;
 }
 
-kc_sent_t kc_wire_send (void *socket, const kc_route_t *route, kc_wire_t *wire, const char *added, bool last)
+kc_sent_t kc_wire_send (void *socket, const kc_route_t *route, kc_wire_t *wire,
+                        const char *added, bool last)
 {
     bool body = wire->has_payload || wire->has_chunk;
     int rc = route ? s_send_bytes (socket, route->id, route->size, ZMQ_SNDMORE)
                    : s_send_bytes (socket, s_magic, sizeof s_magic - 1, ZMQ_SNDMORE);
     if (rc < 0)
-        return zmq_errno () == EAGAIN || zmq_errno () == EINTR ? KC_SENT_FULL : KC_SENT_GONE;
+        return zmq_errno () == EAGAIN || zmq_errno () == EINTR ? KC_SENT_FULL
+                                                               : KC_SENT_GONE;
     // After its first frame a message is sure to find room for the others.
     if (route)
         rc = s_send_bytes (socket, s_magic, sizeof s_magic - 1, ZMQ_SNDMORE);
     if (rc >= 0)
-        rc = s_send_bytes (socket, s_verbs[wire->verb], strlen (s_verbs[wire->verb]), ZMQ_SNDMORE);
+        rc = s_send_bytes (socket, s_verbs[wire->verb], strlen (s_verbs[wire->verb]),
+                           ZMQ_SNDMORE);
     bool tail = body || (route && added[0]);
     if (rc >= 0)
         rc = s_send_frame (socket, &wire->header, last, tail ? ZMQ_SNDMORE : 0);
     if (rc >= 0 && route && tail)
         rc = s_send_bytes (socket, added, strlen (added), body ? ZMQ_SNDMORE : 0);
     if (rc >= 0 && body)
-        rc = s_send_frame (socket, &wire->payload, last, wire->has_chunk ? ZMQ_SNDMORE : 0);
+        rc = s_send_frame (socket, &wire->payload, last,
+                           wire->has_chunk ? ZMQ_SNDMORE : 0);
     if (rc >= 0 && wire->has_chunk)
         rc = s_send_frame (socket, &wire->chunk, last, 0);
     if (last && rc >= 0)

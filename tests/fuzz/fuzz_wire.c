@@ -1,10 +1,11 @@
 /* fuzz_wire.c - any bytes as the header of a message, and any frames as a message
  *
- * The first byte chooses.  Headers: what the general codec accepts in wire mode the header reader must
- * accept with the same values; what it refuses the reader may accept only when the fault lies in a part it
- * does not look at (unknown keys, the inside of need).  Frames: the bytes are cut into frames (a length byte
- * each) and received; whatever comes out must keep the bounds.
- * This file makes sockets itself, because the frames must be ones that our own sender never makes.
+ * The first byte chooses.  Headers: what the general codec accepts in wire mode the
+ * header reader must accept with the same values; what it refuses the reader may accept
+ * only when the fault lies in a part it does not look at (unknown keys, the inside of
+ * need).  Frames: the bytes are cut into frames (a length byte each) and received;
+ * whatever comes out must keep the bounds. This file makes sockets itself, because the
+ * frames must be ones that our own sender never makes.
  */
 #include "fuzz.h"
 
@@ -22,13 +23,16 @@ static const struct {
     kc_verb_t verb;
     const kc_type_t *type;
 } s_verbs[] = {
-    {KC_VERB_REQUEST, &kc_kcp_request_type}, {KC_VERB_REPLY, &kc_kcp_reply_type},     {KC_VERB_CANCEL, &kc_kcp_cancel_type},
-    {KC_VERB_ERROR, &kc_kcp_error_type},     {KC_VERB_WELCOME, &kc_kcp_welcome_type}, {KC_VERB_REJECT, &kc_kcp_reject_type},
+    {KC_VERB_REQUEST, &kc_kcp_request_type}, {KC_VERB_REPLY, &kc_kcp_reply_type},
+    {KC_VERB_CANCEL, &kc_kcp_cancel_type},   {KC_VERB_ERROR, &kc_kcp_error_type},
+    {KC_VERB_WELCOME, &kc_kcp_welcome_type}, {KC_VERB_REJECT, &kc_kcp_reject_type},
     {KC_VERB_PONG, &kc_kcp_pong_type},
 };
 
-static const char *const s_keys[] = {"id", "op", "flow", "sum", "code", "text", "session", "boot", "build", "ttl_ms",
-                                     "retry_after_ms", "beat_ms", "dead_ms", "max_payload", "draining"};
+static const char *const s_keys[] = {
+    "id",      "op",          "flow",    "sum",    "code",           "text",
+    "session", "boot",        "build",   "ttl_ms", "retry_after_ms", "beat_ms",
+    "dead_ms", "max_payload", "draining"};
 
 static void s_same (const kc_type_t *type, const void *object, const kc_header_t *h)
 {
@@ -43,7 +47,8 @@ static void s_same (const kc_type_t *type, const void *object, const kc_header_t
         }
         else {
             int64_t number = 0;
-            kc_assert (kc_field_integer (field, object, &number) && number == h->number[i]);
+            kc_assert (kc_field_integer (field, object, &number)
+                       && number == h->number[i]);
         }
     }
 }
@@ -55,7 +60,9 @@ static void s_header (unsigned choice, const char *json, size_t size)
     kc_err_t err;
     bool mine = kc_header_read (&h, s_verbs[v].verb, json, size, &err) == 0;
     kc_errs_t errs;
-    void *object = size <= KC_WIRE_HEADER_MAX ? kc_type_decode (s_verbs[v].type, json, size, KC_WIRE, &errs) : NULL;
+    void *object = size <= KC_WIRE_HEADER_MAX
+                       ? kc_type_decode (s_verbs[v].type, json, size, KC_WIRE, &errs)
+                       : NULL;
     if (object) {
         kc_assert (mine);
         s_same (s_verbs[v].type, object, &h);
@@ -65,11 +72,15 @@ static void s_header (unsigned choice, const char *json, size_t size)
         kc_header_id (&b, h.word[KC_H_ID]);
         kc_header_t again;
         bool id = (h.has & 1u) != 0;
-        kc_assert ((kc_header_read (&again, KC_VERB_REPLY, b.data, b.size, &err) == 0) == id);
+        kc_assert ((kc_header_read (&again, KC_VERB_REPLY, b.data, b.size, &err) == 0)
+                   == id);
         kc_assert (!id || strcmp (again.word[KC_H_ID], h.word[KC_H_ID]) == 0);
         kc_buf_clear (&b);
-        kc_header_error (&b, id ? h.word[KC_H_ID] : NULL, KC_EBUSY, h.word[KC_H_TEXT], 5);
-        kc_assert (b.size <= KC_WIRE_HEADER_MAX && kc_header_read (&again, KC_VERB_ERROR, b.data, b.size, &err) == 0);
+        kc_header_error (&b, id ? h.word[KC_H_ID] : NULL, KC_EBUSY, h.word[KC_H_TEXT],
+                         5);
+        kc_assert (b.size <= KC_WIRE_HEADER_MAX
+                   && kc_header_read (&again, KC_VERB_ERROR, b.data, b.size, &err)
+                          == 0);
         kc_buf_free (&b);
     }
     kc_type_free (s_verbs[v].type, object);
@@ -79,11 +90,13 @@ static void s_frames (bool from_broker, const uint8_t *data, size_t size)
 {
     void *context = zmq_ctx_new ();
     void *a = zmq_socket (context, ZMQ_PAIR), *b = zmq_socket (context, ZMQ_PAIR);
-    kc_assert (zmq_bind (a, "inproc://frames") == 0 && zmq_connect (b, "inproc://frames") == 0);
+    kc_assert (zmq_bind (a, "inproc://frames") == 0
+               && zmq_connect (b, "inproc://frames") == 0);
     for (int i = 0; i < FRAMES && size > 0; i++) {
         size_t n = data[0] < size - 1 ? data[0] : size - 1;
         bool last = n + 1 >= size || i + 1 == FRAMES;
-        kc_assert (zmq_send (b, data + 1, n, ZMQ_DONTWAIT | (last ? 0 : ZMQ_SNDMORE)) >= 0);
+        kc_assert (zmq_send (b, data + 1, n, ZMQ_DONTWAIT | (last ? 0 : ZMQ_SNDMORE))
+                   >= 0);
         data += n + 1;
         size -= n + 1;
     }
@@ -92,7 +105,8 @@ static void s_frames (bool from_broker, const uint8_t *data, size_t size)
     if (got == KC_GOT_MESSAGE) {
         size_t n;
         (void)kc_wire_header (&wire, &n);
-        kc_assert (n <= KC_WIRE_HELLO_MAX && wire.verb > 0 && wire.verb < KC_VERB_COUNT);
+        kc_assert (n <= KC_WIRE_HELLO_MAX && wire.verb > 0
+                   && wire.verb < KC_VERB_COUNT);
         kc_assert (!wire.has_chunk || wire.has_payload);
         kc_assert (from_broker || !wire.added[0]);
         kc_wire_t copy;
@@ -100,7 +114,8 @@ static void s_frames (bool from_broker, const uint8_t *data, size_t size)
         kc_wire_clear (&copy);
         kc_wire_clear (&wire);
     }
-    kc_assert (kc_wire_recv (a, NULL, from_broker, &wire) == KC_GOT_NONE); // taken whole, good or bad
+    kc_assert (kc_wire_recv (a, NULL, from_broker, &wire)
+               == KC_GOT_NONE); // taken whole, good or bad
     zmq_close (a);
     zmq_close (b);
     zmq_ctx_term (context);

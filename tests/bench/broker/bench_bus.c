@@ -1,13 +1,14 @@
 /* bench_bus.c - the parts of the broker's benchmark, one role per process
  *
- *   bench_bus relay ENDPOINT_FRONT ENDPOINT_BACK         bare libzmq ROUTER/DEALER relay, the yardstick
- *   bench_bus serve raw|relay|node ENDPOINT              answers every request at once with a payload of its own
- *   bench_bus drive raw|relay|node ENDPOINT SECONDS WINDOW BYTES
- *                                                        keeps WINDOW requests open, prints rate and latencies
+ *   bench_bus relay ENDPOINT_FRONT ENDPOINT_BACK         bare libzmq ROUTER/DEALER
+ * relay, the yardstick bench_bus serve raw|relay|node ENDPOINT              answers
+ * every request at once with a payload of its own bench_bus drive raw|relay|node
+ * ENDPOINT SECONDS WINDOW BYTES keeps WINDOW requests open, prints rate and latencies
  *
- * raw and relay are the same code over one DEALER; relay only leaves HELLO and beats away, so broker and
- * relay are measured under the same load by the same processes.  node uses kc_node as every daemon does.
- * This is the one place outside common/net that includes zmq.h: the yardstick must be bare.
+ * raw and relay are the same code over one DEALER; relay only leaves HELLO and beats
+ * away, so broker and relay are measured under the same load by the same processes.
+ * node uses kc_node as every daemon does. This is the one place outside common/net that
+ * includes zmq.h: the yardstick must be bare.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -31,8 +32,9 @@ typedef enum way { RAW = 1, RELAY, NODE } way_t;
 
 static int s_usage (void)
 {
-    (void)fprintf (stderr, "usage: bench_bus relay FRONT BACK | serve raw|relay|node ENDPOINT | "
-                           "drive raw|relay|node ENDPOINT SECONDS WINDOW BYTES\n");
+    (void)fprintf (
+        stderr, "usage: bench_bus relay FRONT BACK | serve raw|relay|node ENDPOINT | "
+                "drive raw|relay|node ENDPOINT SECONDS WINDOW BYTES\n");
     return 2;
 }
 
@@ -64,8 +66,9 @@ static void s_print (figures_t *f)
     qsort (f->us, f->n, sizeof *f->us, s_compare);
     double seconds = (double)(f->end_ns - f->start_ns) / 1e9;
     size_t n = f->n ? f->n : 1;
-    (void)printf ("rate=%.0f p50_ms=%.3f p99_ms=%.3f max_ms=%.3f requests=%lld\n", (double)f->done / seconds,
-                  (double)f->us[n / 2] / 1000, (double)f->us[n * 99 / 100] / 1000, (double)f->us[n - 1] / 1000,
+    (void)printf ("rate=%.0f p50_ms=%.3f p99_ms=%.3f max_ms=%.3f requests=%lld\n",
+                  (double)f->done / seconds, (double)f->us[n / 2] / 1000,
+                  (double)f->us[n * 99 / 100] / 1000, (double)f->us[n - 1] / 1000,
                   (long long)f->done);
     free (f->us);
 }
@@ -78,7 +81,8 @@ typedef struct bare {
     int64_t next_beat;
 } bare_t;
 
-static void s_send (void *socket, const char *const *frames, const size_t *sizes, size_t n)
+static void s_send (void *socket, const char *const *frames, const size_t *sizes,
+                    size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (zmq_send (socket, frames[i], sizes[i], i + 1 < n ? ZMQ_SNDMORE : 0) < 0) {
@@ -94,7 +98,8 @@ static void s_say (bare_t *b, const char *verb, const char *header)
     s_send (b->socket, frames, sizes, 3);
 }
 
-static void s_open (bare_t *b, way_t way, const char *endpoint, const char *role, const char *ops)
+static void s_open (bare_t *b, way_t way, const char *endpoint, const char *role,
+                    const char *ops)
 {
     b->way = way;
     b->context = zmq_ctx_new ();
@@ -104,14 +109,16 @@ static void s_open (bare_t *b, way_t way, const char *endpoint, const char *role
     zmq_setsockopt (b->socket, ZMQ_RCVHWM, &water, sizeof water);
     zmq_setsockopt (b->socket, ZMQ_LINGER, &linger, sizeof linger);
     if (zmq_connect (b->socket, endpoint) != 0) {
-        (void)fprintf (stderr, "bench: %s: %s\n", endpoint, zmq_strerror (zmq_errno ()));
+        (void)fprintf (stderr, "bench: %s: %s\n", endpoint,
+                       zmq_strerror (zmq_errno ()));
         _exit (1);
     }
     if (way != RAW)
         return;
     kc_buf_t hello = {0};
     kc_buf_printf (&hello,
-                   "{\"boot\":\"b%d\",\"instance\":\"%s-bench\",\"ops\":[%s],\"proto\":1,\"role\":\"%s\",\"slots\":4096}",
+                   "{\"boot\":\"b%d\",\"instance\":\"%s-bench\",\"ops\":[%s],\"proto\":"
+                   "1,\"role\":\"%s\",\"slots\":4096}",
                    (int)getpid (), role, ops, role);
     s_say (b, "HELLO", kc_buf_str (&hello));
     kc_buf_free (&hello);
@@ -162,12 +169,17 @@ static _Noreturn void s_serve_bare (way_t way, const char *endpoint)
         for (int i = 0; i < TURN && (n = s_receive (&b, f, 8)) > 0; i++) {
             if (n >= 4 + shift && zmq_msg_size (&f[1 + shift]) == 7) { // REQUEST
                 const char *header = zmq_msg_data (&f[2 + shift]);
-                const char *id = memmem (header, zmq_msg_size (&f[2 + shift]), "\"id\":\"", 6);
+                const char *id =
+                    memmem (header, zmq_msg_size (&f[2 + shift]), "\"id\":\"", 6);
                 const char *end = id ? strchr (id + 6, '"') : NULL;
                 char reply[128];
-                int size = end ? snprintf (reply, sizeof reply, "{\"id\":\"%.*s\"}", (int)(end - id - 6), id + 6) : 0;
-                const char *frames[] = {zmq_msg_data (&f[0]), "KCP1", "REPLY", reply, payload};
-                size_t sizes[] = {zmq_msg_size (&f[0]), 4, 5, (size_t)size, sizeof payload};
+                int size = end ? snprintf (reply, sizeof reply, "{\"id\":\"%.*s\"}",
+                                           (int)(end - id - 6), id + 6)
+                               : 0;
+                const char *frames[] = {zmq_msg_data (&f[0]), "KCP1", "REPLY", reply,
+                                        payload};
+                size_t sizes[] = {zmq_msg_size (&f[0]), 4, 5, (size_t)size,
+                                  sizeof payload};
                 s_send (b.socket, frames + !shift, sizes + !shift, 4 + (size_t)shift);
             }
             for (int k = 0; k < n; k++)
@@ -192,7 +204,8 @@ static void s_ask (bare_t *b, load_t *l)
 {
     char header[160];
     int size = snprintf (header, sizeof header,
-                         "{\"flow\":\"01JD00000000000000000000\",\"id\":\"01JD.%lld\",\"op\":\"memory.step.append\","
+                         "{\"flow\":\"01JD00000000000000000000\",\"id\":\"01JD.%lld\","
+                         "\"op\":\"memory.step.append\","
                          "\"sum\":\"%s\",\"ttl_ms\":30000}",
                          (long long)l->next, l->sum);
     l->figures.sent_ns[l->next % l->window] = kc_clock_ns ();
@@ -215,16 +228,20 @@ static int s_drive_bare (way_t way, const char *endpoint, load_t *l)
         zmq_msg_t f[8];
         int n = 0;
         for (int i = 0; i < TURN && (n = s_receive (&b, f, 8)) > 0; i++) {
-            bool reply = n >= 4 && zmq_msg_size (&f[1]) == 5 && memcmp (zmq_msg_data (&f[1]), "REPLY", 5) == 0;
-            bool error = n >= 3 && zmq_msg_size (&f[1]) == 5 && memcmp (zmq_msg_data (&f[1]), "ERROR", 5) == 0;
+            bool reply = n >= 4 && zmq_msg_size (&f[1]) == 5
+                         && memcmp (zmq_msg_data (&f[1]), "REPLY", 5) == 0;
+            bool error = n >= 3 && zmq_msg_size (&f[1]) == 5
+                         && memcmp (zmq_msg_data (&f[1]), "ERROR", 5) == 0;
             if (error) {
-                (void)fprintf (stderr, "bench: %.*s\n", (int)zmq_msg_size (&f[2]), (char *)zmq_msg_data (&f[2]));
+                (void)fprintf (stderr, "bench: %.*s\n", (int)zmq_msg_size (&f[2]),
+                               (char *)zmq_msg_data (&f[2]));
                 return 1;
             }
             if (reply) {
                 const char *header = zmq_msg_data (&f[2]);
                 const char *id = memmem (header, zmq_msg_size (&f[2]), "01JD.", 5);
-                s_sample (&l->figures, (size_t)(id ? strtoll (id + 5, NULL, 10) : 0) % (size_t)l->window);
+                s_sample (&l->figures, (size_t)(id ? strtoll (id + 5, NULL, 10) : 0)
+                                           % (size_t)l->window);
                 l->open--;
                 if (l->figures.end_ns < l->until_ns)
                     s_ask (&b, l);
@@ -269,8 +286,14 @@ static int s_serve_node (const char *endpoint)
     memset (payload, 'r', sizeof payload);
     kc_err_t err = {0};
     kc_loop_t *loop = kc_loop_new (&err);
-    kc_node_config_t config = {.loop = loop, .endpoint = endpoint, .role = "memory", .instance = "memory-bench", .ops = ops, .slots = 4096,
-                               .on_request = s_node_request, .arg = payload};
+    kc_node_config_t config = {.loop = loop,
+                               .endpoint = endpoint,
+                               .role = "memory",
+                               .instance = "memory-bench",
+                               .ops = ops,
+                               .slots = 4096,
+                               .on_request = s_node_request,
+                               .arg = payload};
     if (!kc_node_new (&config, &err) || kc_loop_run (loop, &err) < 0)
         (void)fprintf (stderr, "bench: %s\n", err.text);
     return 1;
@@ -282,8 +305,12 @@ static void s_node_ask (kc_node_t *node, load_t *l)
 {
     char id[32];
     (void)snprintf (id, sizeof id, "01JD.%lld", (long long)l->next);
-    kc_call_t call = {.id = id, .op = "memory.step.append", .flow = "01JD00000000000000000000", .ttl_ms = 30000,
-                      .payload = l->payload, .payload_size = l->bytes};
+    kc_call_t call = {.id = id,
+                      .op = "memory.step.append",
+                      .flow = "01JD00000000000000000000",
+                      .ttl_ms = 30000,
+                      .payload = l->payload,
+                      .payload_size = l->bytes};
     l->figures.sent_ns[l->next % l->window] = kc_clock_ns ();
     kc_err_t err;
     if (kc_node_call (node, &call, s_node_answer, l, &err) < 0) {
@@ -311,7 +338,10 @@ static int s_drive_node (const char *endpoint, load_t *l)
 {
     kc_err_t err = {0};
     kc_loop_t *loop = kc_loop_new (&err);
-    kc_node_config_t config = {.loop = loop, .endpoint = endpoint, .role = "planner", .instance = "planner-bench"};
+    kc_node_config_t config = {.loop = loop,
+                               .endpoint = endpoint,
+                               .role = "planner",
+                               .instance = "planner-bench"};
     kc_node_t *node = kc_node_new (&config, &err);
     if (!node)
         return 1;
@@ -331,7 +361,10 @@ static int s_drive_node (const char *endpoint, load_t *l)
 
 static way_t s_way (const char *word)
 {
-    return strcmp (word, "raw") == 0 ? RAW : strcmp (word, "relay") == 0 ? RELAY : strcmp (word, "node") == 0 ? NODE : (way_t)0;
+    return strcmp (word, "raw") == 0     ? RAW
+           : strcmp (word, "relay") == 0 ? RELAY
+           : strcmp (word, "node") == 0  ? NODE
+                                         : (way_t)0;
 }
 
 int main (int argc, char **argv)
@@ -342,15 +375,15 @@ int main (int argc, char **argv)
     if (argc == 4 && strcmp (argv[1], "relay") == 0)
         return s_relay (argv[2], argv[3]);
     way_t way = argc > 2 ? s_way (argv[2]) : (way_t)0;
-    if (way && argc == 4 && strcmp (argv[1], "serve") == 0)
-        {
+    if (way && argc == 4 && strcmp (argv[1], "serve") == 0) {
         if (way == NODE)
             return s_serve_node (argv[3]);
         s_serve_bare (way, argv[3]);
     }
     if (!way || argc != 7 || strcmp (argv[1], "drive") != 0)
         return s_usage ();
-    load_t l = {.until_ns = (int64_t)(strtod (argv[4], NULL) * 1e9), .window = (int)strtol (argv[5], NULL, 10),
+    load_t l = {.until_ns = (int64_t)(strtod (argv[4], NULL) * 1e9),
+                .window = (int)strtol (argv[5], NULL, 10),
                 .bytes = (size_t)strtoll (argv[6], NULL, 10)};
     if (l.window < 1 || l.window > WINDOW_MAX || l.bytes > KC_NODE_PAYLOAD_MAX)
         return s_usage ();

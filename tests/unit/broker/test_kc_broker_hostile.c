@@ -1,13 +1,16 @@
-/* test_kc_broker_hostile.c - bytes and frames that no honest peer sends; the broker serves on
+/* test_kc_broker_hostile.c - bytes and frames that no honest peer sends; the broker
+ * serves on
  *
- * Makes sockets itself, because the frames must be ones that our own sender never makes.
+ * Makes sockets itself, because the frames must be ones that our own sender never
+ * makes.
  */
-#include <setjmp.h>
 #include <poll.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
 #include <stdio.h>
@@ -58,10 +61,13 @@ static void *dealer (attack_t *a)
     return s;
 }
 
-static void send_frames (void *s, size_t n, const char *const *frames, const size_t *sizes)
+static void send_frames (void *s, size_t n, const char *const *frames,
+                         const size_t *sizes)
 {
     for (size_t i = 0; i < n; i++)
-        assert_true (zmq_send (s, frames[i], sizes ? sizes[i] : strlen (frames[i]), i + 1 < n ? ZMQ_SNDMORE : 0) >= 0);
+        assert_true (zmq_send (s, frames[i], sizes ? sizes[i] : strlen (frames[i]),
+                               i + 1 < n ? ZMQ_SNDMORE : 0)
+                     >= 0);
 }
 
 // The verb of the next message, "" when none comes.
@@ -86,17 +92,23 @@ static void next_verb (void *s, char verb[16], char header[1100])
     }
 }
 
-static const char s_hello[] = "{\"boot\":\"b\",\"instance\":\"x-1\",\"proto\":1,\"role\":\"planner\"}";
+static const char s_hello[] =
+    "{\"boot\":\"b\",\"instance\":\"x-1\",\"proto\":1,\"role\":\"planner\"}";
 
-// An honest caller is served, and the broker is the same process as before; is the word in its status?
+// An honest caller is served, and the broker is the same process as before; is the word
+// in its status?
 static bool assert_well (attack_t *a, const char *word)
 {
     kc_loop_t *loop = kc_loop_new (NULL);
-    kc_node_config_t config = {.loop = loop, .run_dir = a->bus.dir, .role = "client", .give_up_ms = 5000};
+    kc_node_config_t config = {
+        .loop = loop, .run_dir = a->bus.dir, .role = "client", .give_up_ms = 5000};
     kc_err_t err = {0};
     kc_node_t *node = kc_node_new (&config, &err);
     assert_non_null (node);
-    kc_call_t call = {.op = "broker.fleet.status", .ttl_ms = 5000, .payload = "{}", .payload_size = 2};
+    kc_call_t call = {.op = "broker.fleet.status",
+                      .ttl_ms = 5000,
+                      .payload = "{}",
+                      .payload_size = 2};
     kc_answer_t answer;
     if (kc_node_call_wait (node, &call, &answer, &err) < 0)
         fail_msg ("%s", err.text);
@@ -147,10 +159,16 @@ static void frames_that_break_the_rules_are_answered_or_dropped (void **state)
         {"KCP1", "HELLO", "{"},
         {"KCP1", "HELLO", "{}"},
         {"KCP1", "HELLO", "[]"},
-        {"KCP1", "HELLO", "{\"boot\":\"b\",\"instance\":\"x-1\",\"proto\":1,\"role\":\"emperor\"}"},
-        {"KCP1", "HELLO", "{\"boot\":\"b\",\"instance\":\"x-1\",\"ops\":[\"memory.stats\"],\"proto\":1,\"role\":\"planner\"}"},
-        {"KCP1", "HELLO", "{\"boot\":\"b\",\"instance\":\"x-1\",\"proto\":7,\"role\":\"planner\"}"},
-        {"KCP1", "HELLO", "{\"boot\":\"b\",\"caps\":[{\"key\":\"sm\"}],\"instance\":\"x-1\",\"proto\":1,\"role\":\"planner\"}"},
+        {"KCP1", "HELLO",
+         "{\"boot\":\"b\",\"instance\":\"x-1\",\"proto\":1,\"role\":\"emperor\"}"},
+        {"KCP1", "HELLO",
+         "{\"boot\":\"b\",\"instance\":\"x-1\",\"ops\":[\"memory.stats\"],\"proto\":1,"
+         "\"role\":\"planner\"}"},
+        {"KCP1", "HELLO",
+         "{\"boot\":\"b\",\"instance\":\"x-1\",\"proto\":7,\"role\":\"planner\"}"},
+        {"KCP1", "HELLO",
+         "{\"boot\":\"b\",\"caps\":[{\"key\":\"sm\"}],\"instance\":\"x-1\",\"proto\":1,"
+         "\"role\":\"planner\"}"},
         {"KCP1", "REQUEST", "{\"id\":\"a\"}", "payload"},
         {"KCP1", "REPLY", "{\"id\":\"a\"}", "payload"},
         {"KCP1", "WELCOME", "{}"},
@@ -180,16 +198,21 @@ static void frames_that_break_the_rules_are_answered_or_dropped (void **state)
     (void)assert_well (a, NULL);
 }
 
-static void a_session_that_turns_malformed_loses_its_place_and_nobody_else_does (void **state)
+static void
+a_session_that_turns_malformed_loses_its_place_and_nobody_else_does (void **state)
 {
     attack_t *a = *state;
     kc_child_t w = bus_worker (&a->bus, "evaluator", "evaluator-1", 1, NULL);
-    const char *bad[] = {"{\"id\":\"a\",\"op\":\"evaluator.evaluate\",\"sum\":\"0123456789abcdef\",\"ttl_ms\":1,\"need\":[{\"key\":1}]}",
-                         "{\"id\":\"a\",\"op\":\"evaluator.evaluate\",\"sum\":\"0123456789abcdef\",\"ttl_ms\":1,\"need\":[{\"key\":\"k\",\"op\":\"~\"}]}",
-                         "{\"id\":5}", "nonsense"};
+    const char *bad[] = {
+        "{\"id\":\"a\",\"op\":\"evaluator.evaluate\",\"sum\":\"0123456789abcdef\","
+        "\"ttl_ms\":1,\"need\":[{\"key\":1}]}",
+        "{\"id\":\"a\",\"op\":\"evaluator.evaluate\",\"sum\":\"0123456789abcdef\","
+        "\"ttl_ms\":1,\"need\":[{\"key\":\"k\",\"op\":\"~\"}]}",
+        "{\"id\":5}", "nonsense"};
     for (size_t i = 0; i < KC_COUNT (bad); i++) {
         void *s = dealer (a);
-        const char *hello[] = {"KCP1", "HELLO", s_hello}, *request[] = {"KCP1", "REQUEST", bad[i], "p"};
+        const char *hello[] = {"KCP1", "HELLO", s_hello},
+                   *request[] = {"KCP1", "REQUEST", bad[i], "p"};
         char verb[16], text[1100];
         send_frames (s, 3, hello, NULL);
         next_verb (s, verb, text);
@@ -205,9 +228,13 @@ static void a_session_that_turns_malformed_loses_its_place_and_nobody_else_does 
         zmq_close (s);
     }
     kc_loop_t *loop = kc_loop_new (NULL);
-    kc_node_config_t config = {.loop = loop, .run_dir = a->bus.dir, .role = "planner", .give_up_ms = 5000};
+    kc_node_config_t config = {
+        .loop = loop, .run_dir = a->bus.dir, .role = "planner", .give_up_ms = 5000};
     kc_node_t *node = kc_node_new (&config, NULL);
-    kc_call_t call = {.op = "evaluator.evaluate", .ttl_ms = 5000, .payload = "0 x", .payload_size = 3};
+    kc_call_t call = {.op = "evaluator.evaluate",
+                      .ttl_ms = 5000,
+                      .payload = "0 x",
+                      .payload_size = 3};
     kc_answer_t answer;
     kc_err_t err = {0};
     if (kc_node_call_wait (node, &call, &answer, &err) < 0)
@@ -233,14 +260,18 @@ static void a_peer_that_never_reads_is_lost_and_costs_no_memory (void **state)
     int asked = 0;
     while (kc_clock_ms () < until) { // each one is answered, none is read
         (void)snprintf (id, sizeof id,
-                        "{\"id\":\"f%d\",\"op\":\"broker.fleet.status\",\"sum\":\"0123456789abcdef\",\"ttl_ms\":0}", asked);
+                        "{\"id\":\"f%d\",\"op\":\"broker.fleet.status\",\"sum\":"
+                        "\"0123456789abcdef\",\"ttl_ms\":0}",
+                        asked);
         const char *request[] = {"KCP1", "REQUEST", id, "{}"};
         if (zmq_send (s, request[0], 4, ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0) {
             (void)poll (NULL, 0, 2);
             continue;
         }
         for (size_t k = 1; k < 4; k++)
-            assert_true (zmq_send (s, request[k], strlen (request[k]), ZMQ_DONTWAIT | (k < 3 ? ZMQ_SNDMORE : 0)) >= 0);
+            assert_true (zmq_send (s, request[k], strlen (request[k]),
+                                   ZMQ_DONTWAIT | (k < 3 ? ZMQ_SNDMORE : 0))
+                         >= 0);
         asked++;
     }
     assert_true (asked > 9000); // more than all queues on the way hold
@@ -256,7 +287,8 @@ static void a_peer_that_never_reads_is_lost_and_costs_no_memory (void **state)
     (void)fclose (f);
     assert_true (kb > 0 && kb < 600 * 1024);
     bool there = true;
-    for (until = kc_clock_ms () + 4000; there && kc_clock_ms () < until; (void)poll (NULL, 0, 50))
+    for (until = kc_clock_ms () + 4000; there && kc_clock_ms () < until;
+         (void)poll (NULL, 0, 50))
         there = assert_well (a, "\"instance\":\"x-1\"");
     assert_false (there); // what stays blocked is lost
     zmq_close (s);

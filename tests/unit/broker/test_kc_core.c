@@ -1,9 +1,11 @@
-// test_kc_core.c - the rules of the dispatch core, one by one; time and peers are numbers
+// test_kc_core.c - the rules of the dispatch core, one by one; time and peers are
+// numbers
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
 #include <stdio.h>
@@ -54,9 +56,15 @@ static void collect (desk_t *d)
     kc_effect_t e;
     while (kc_core_next (d->core, &e)) {
         seen_t *s = &d->log[d->n < LOG - 1 ? d->n++ : d->n];
-        *s = (seen_t){.kind = e.kind, .peer = e.peer, .code = e.code, .ttl_ms = e.ttl_ms, .retry = e.retry_after_ms,
+        *s = (seen_t){.kind = e.kind,
+                      .peer = e.peer,
+                      .code = e.code,
+                      .ttl_ms = e.ttl_ms,
+                      .retry = e.retry_after_ms,
                       .draining = e.draining};
-        const char *id = e.parcel ? ((parcel_t *)(void *)e.parcel)->id : e.id ? e.id : "";
+        const char *id = e.parcel ? ((parcel_t *)(void *)e.parcel)->id
+                         : e.id   ? e.id
+                                  : "";
         (void)snprintf (s->id, sizeof s->id, "%s", id);
         (void)snprintf (s->text, sizeof s->text, "%s", e.text ? e.text : "");
         (void)snprintf (s->from, sizeof s->from, "%s", e.from);
@@ -64,11 +72,13 @@ static void collect (desk_t *d)
     }
 }
 
-// The first effect of a kind to a peer since the last 'forget', NULL when there was none.
+// The first effect of a kind to a peer since the last 'forget', NULL when there was
+// none.
 static const seen_t *find (const desk_t *d, kc_do_t kind, int peer, const char *id)
 {
     for (size_t i = 0; i < d->n; i++)
-        if (d->log[i].kind == kind && (peer < 0 || d->log[i].peer == (uint32_t)peer) && (!id || strcmp (d->log[i].id, id) == 0))
+        if (d->log[i].kind == kind && (peer < 0 || d->log[i].peer == (uint32_t)peer)
+            && (!id || strcmp (d->log[i].id, id) == 0))
             return &d->log[i];
     return NULL;
 }
@@ -112,12 +122,18 @@ static int teardown (void **state)
     return 0;
 }
 
-static void hello_full (desk_t *d, uint32_t peer, const char *role, const char *instance, const char *boot, int slots,
-                        int sm, const char *held)
+static void hello_full (desk_t *d, uint32_t peer, const char *role,
+                        const char *instance, const char *boot, int slots, int sm,
+                        const char *held)
 {
-    static const char *const evaluator[] = {"evaluator.evaluate", "evaluator.inspect"}, *const coder[] = {"coder.optimise"},
-                            *const memory[] = {"memory.stats", "memory.step.append"};
-    kc_hello_t h = {.instance = instance, .boot = boot, .role = kc_role_parse (role), .slots = slots, .holding = &held,
+    static const char *const evaluator[] = {"evaluator.evaluate", "evaluator.inspect"},
+                             *const coder[] = {"coder.optimise"},
+                             *const memory[] = {"memory.stats", "memory.step.append"};
+    kc_hello_t h = {.instance = instance,
+                    .boot = boot,
+                    .role = kc_role_parse (role),
+                    .slots = slots,
+                    .holding = &held,
                     .n_holding = held ? 1 : 0};
     if (h.role == KC_ROLE_EVALUATOR) {
         h.ops = evaluator;
@@ -138,15 +154,16 @@ static void hello_full (desk_t *d, uint32_t peer, const char *role, const char *
     kc_facts_free (&h.caps);
 }
 
-static void hello (desk_t *d, uint32_t peer, const char *role, const char *instance, int slots)
+static void hello (desk_t *d, uint32_t peer, const char *role, const char *instance,
+                   int slots)
 {
     char boot[64];
     (void)snprintf (boot, sizeof boot, "%s.boot", instance);
     hello_full (d, peer, role, instance, boot, slots, 80, NULL);
 }
 
-static void ask_full (desk_t *d, uint32_t peer, const char *id, const char *op, const char *flow, int64_t ttl, int sm,
-                      const char *sum)
+static void ask_full (desk_t *d, uint32_t peer, const char *id, const char *op,
+                      const char *flow, int64_t ttl, int sm, const char *sum)
 {
     kc_need_t need = {0};
     char key[32] = "";
@@ -154,7 +171,13 @@ static void ask_full (desk_t *d, uint32_t peer, const char *id, const char *op, 
         kc_need_add (&need, "sm", KC_TERM_GE, NULL, sm);
         (void)snprintf (key, sizeof key, "sm>=%d", sm);
     }
-    kc_ask_t a = {.id = id, .op = op, .flow = flow, .sum = sum, .ttl_ms = ttl, .need_key = key, .need = &need};
+    kc_ask_t a = {.id = id,
+                  .op = op,
+                  .flow = flow,
+                  .sum = sum,
+                  .ttl_ms = ttl,
+                  .need_key = key,
+                  .need = &need};
     kc_core_request (d->core, peer, &a, parcel (id, 100), d->now);
     collect (d);
     kc_need_free (&need);
@@ -249,7 +272,8 @@ static void flows_take_turns_however_long_their_queues_are (void **state)
     assert_int_equal (small, 12);
 }
 
-static void a_need_that_nobody_meets_is_held_with_its_reason_and_in_nobodys_way (void **state)
+static void
+a_need_that_nobody_meets_is_held_with_its_reason_and_in_nobodys_way (void **state)
 {
     desk_t *d = *state;
     hello (d, 0, "planner", "planner-1", 0);
@@ -266,7 +290,8 @@ static void a_need_that_nobody_meets_is_held_with_its_reason_and_in_nobodys_way 
     assert_non_null (find (d, KC_DO_GRANT, 2, "big"));
 }
 
-static void a_second_requester_is_attached_and_another_content_is_a_conflict (void **state)
+static void
+a_second_requester_is_attached_and_another_content_is_a_conflict (void **state)
 {
     desk_t *d = *state;
     hello (d, 0, "planner", "planner-1", 0);
@@ -323,7 +348,8 @@ static void two_boots_that_die_of_a_request_make_it_poison (void **state)
     hello (d, 0, "planner", "planner-1", 0);
     ask (d, 0, "r");
     hello_full (d, 1, "evaluator", "evaluator-1", "boot1", 1, 80, NULL);
-    hello_full (d, 2, "evaluator", "evaluator-1", "boot2", 1, 80, NULL); // displaces the first
+    hello_full (d, 2, "evaluator", "evaluator-1", "boot2", 1, 80,
+                NULL); // displaces the first
     assert_int_equal (must (d, KC_DO_REJECT, 1, NULL)->code, KC_EDISPLACED);
     assert_non_null (find (d, KC_DO_GRANT, 2, "r"));
     kc_core_gone (d->core, 2, "its connection is gone", d->now);
@@ -368,7 +394,8 @@ static void a_worker_that_holds_a_queued_id_gets_it_whatever_its_credit (void **
     desk_t *d = *state;
     hello (d, 0, "planner", "planner-1", 0);
     ask_full (d, 0, "paid", "coder.optimise", "t", 0, 0, "0123456789abcdef");
-    hello_full (d, 1, "coder", "coder-1", "b", 0, 0, "paid"); // running there since before the broker came
+    hello_full (d, 1, "coder", "coder-1", "b", 0, 0,
+                "paid"); // running there since before the broker came
     assert_non_null (find (d, KC_DO_GRANT, 1, "paid"));
     reply (d, 1, "paid");
     assert_int_equal (count (d, KC_DO_ANSWER, 0), 1);
@@ -379,7 +406,8 @@ static void a_worker_that_holds_a_queued_id_gets_it_whatever_its_credit (void **
     assert_non_null (find (d, KC_DO_GRANT, 2, "paid2"));
 }
 
-static void a_fresh_broker_grants_nothing_paid_until_holders_had_the_time_to_come (void **state)
+static void
+a_fresh_broker_grants_nothing_paid_until_holders_had_the_time_to_come (void **state)
 {
     desk_t *d = *state;
     hello (d, 0, "planner", "planner-1", 0);
@@ -394,7 +422,8 @@ static void a_fresh_broker_grants_nothing_paid_until_holders_had_the_time_to_com
     assert_non_null (find (d, KC_DO_GRANT, 1, "paid"));
 }
 
-static void a_reconnecting_worker_keeps_what_it_holds_and_loses_what_never_arrived (void **state)
+static void
+a_reconnecting_worker_keeps_what_it_holds_and_loses_what_never_arrived (void **state)
 {
     desk_t *d = *state;
     hello (d, 0, "planner", "planner-1", 0);
@@ -410,7 +439,8 @@ static void a_reconnecting_worker_keeps_what_it_holds_and_loses_what_never_arriv
     assert_int_equal (count (d, KC_DO_ANSWER, 0), 2);
 }
 
-static void a_request_without_requester_runs_on_for_a_minute_and_can_be_picked_up (void **state)
+static void
+a_request_without_requester_runs_on_for_a_minute_and_can_be_picked_up (void **state)
 {
     desk_t *d = *state;
     hello (d, 0, "planner", "planner-1", 0);
@@ -451,10 +481,14 @@ static void only_existing_edges_are_served (void **state)
         const char *role, *op;
         kc_code_t code;
     } cases[] = {
-        {"client", "memory.step.append", KC_EREFUSED},   {"client", "broker.fleet.drain", KC_EREFUSED},
-        {"coder", "coder.optimise", KC_EREFUSED},        {"coder", "memory.task.create", KC_EREFUSED},
-        {"evaluator", "memory.llm.begin", KC_EREFUSED},  {"planner", "memory.backup", KC_EREFUSED},
-        {"planner", "broker.fleet.drain", KC_EREFUSED},  {"memory", "evaluator.evaluate", KC_EREFUSED},
+        {"client", "memory.step.append", KC_EREFUSED},
+        {"client", "broker.fleet.drain", KC_EREFUSED},
+        {"coder", "coder.optimise", KC_EREFUSED},
+        {"coder", "memory.task.create", KC_EREFUSED},
+        {"evaluator", "memory.llm.begin", KC_EREFUSED},
+        {"planner", "memory.backup", KC_EREFUSED},
+        {"planner", "broker.fleet.drain", KC_EREFUSED},
+        {"memory", "evaluator.evaluate", KC_EREFUSED},
         {"client", "no.such.operation", KC_ENOTFOUND},
     };
     for (uint32_t i = 0; i < KC_COUNT (cases); i++) {
@@ -472,7 +506,12 @@ static void a_role_serves_its_own_operations_only (void **state)
 {
     desk_t *d = *state;
     const char *ops[] = {"memory.stats"};
-    kc_hello_t h = {.instance = "x", .boot = "b", .role = KC_ROLE_EVALUATOR, .ops = ops, .n_ops = 1, .slots = 1};
+    kc_hello_t h = {.instance = "x",
+                    .boot = "b",
+                    .role = KC_ROLE_EVALUATOR,
+                    .ops = ops,
+                    .n_ops = 1,
+                    .slots = 1};
     kc_core_hello (d->core, 0, &h, d->now);
     collect (d);
     assert_int_equal (must (d, KC_DO_REJECT, 0, NULL)->code, KC_EREFUSED);
@@ -576,10 +615,17 @@ static void needs_are_met_or_not_by_the_facts (void **state)
         double number;
         bool met;
     } cases[] = {
-        {"sm", KC_TERM_GE, NULL, 90, true},          {"sm", KC_TERM_GE, NULL, 91, false},  {"sm", KC_TERM_LE, NULL, 90, true},
-        {"sm", KC_TERM_EQ, NULL, 90, true},          {"sm", KC_TERM_EQ, "90", 0, false},   {"sm", KC_TERM_NE, NULL, 80, true},
-        {"gpu", KC_TERM_PREFIX, "NVIDIA", 0, true},  {"gpu", KC_TERM_PREFIX, "H200", 0, false},
-        {"gpu", KC_TERM_EQ, "NVIDIA H200", 0, true}, {"gpu", KC_TERM_NE, "x", 0, true},    {"gpu", KC_TERM_GE, NULL, 1, false},
+        {"sm", KC_TERM_GE, NULL, 90, true},
+        {"sm", KC_TERM_GE, NULL, 91, false},
+        {"sm", KC_TERM_LE, NULL, 90, true},
+        {"sm", KC_TERM_EQ, NULL, 90, true},
+        {"sm", KC_TERM_EQ, "90", 0, false},
+        {"sm", KC_TERM_NE, NULL, 80, true},
+        {"gpu", KC_TERM_PREFIX, "NVIDIA", 0, true},
+        {"gpu", KC_TERM_PREFIX, "H200", 0, false},
+        {"gpu", KC_TERM_EQ, "NVIDIA H200", 0, true},
+        {"gpu", KC_TERM_NE, "x", 0, true},
+        {"gpu", KC_TERM_GE, NULL, 1, false},
         {"none", KC_TERM_NE, "x", 0, false},
     };
     for (size_t i = 0; i < KC_COUNT (cases); i++) {

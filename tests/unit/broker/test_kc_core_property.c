@@ -1,13 +1,16 @@
-/* test_kc_core_property.c - random events against the dispatch core, held against a model
+/* test_kc_core_property.c - random events against the dispatch core, held against a
+ * model
  *
- * The model is the world outside: processes with connections, what each was asked to run, and which
- * answers each still expects.  After every event the effects are checked against it; now and then the
- * core's own tables are checked for agreement.  KC_SEED=<n> repeats a run, KC_STEPS=<n> makes it longer.
+ * The model is the world outside: processes with connections, what each was asked to
+ * run, and which answers each still expects.  After every event the effects are checked
+ * against it; now and then the core's own tables are checked for agreement. KC_SEED=<n>
+ * repeats a run, KC_STEPS=<n> makes it longer.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
 #include <stdio.h>
@@ -27,7 +30,8 @@ enum {
     TICK_MS = 100,
 };
 
-typedef struct proc { // one process name; it may be down, or alive without the broker knowing
+typedef struct proc { // one process name; it may be down, or alive without the broker
+                      // knowing
     char instance[32], boot[32];
     int boot_number;
     kc_role_t role;
@@ -38,8 +42,8 @@ typedef struct proc { // one process name; it may be down, or alive without the 
     int peer;           // -1 = not connected
     bool runs[IDS], cancelled[IDS], kept[IDS];
     bool listed[IDS], claimed[IDS]; // in the last HELLO; in any HELLO of this boot
-    int expects[IDS]; // answers still owed to it
-    bool other[IDS];  // asked with the other content
+    int expects[IDS];               // answers still owed to it
+    bool other[IDS];                // asked with the other content
 } proc_t;
 
 typedef struct world {
@@ -47,13 +51,13 @@ typedef struct world {
     int64_t now;
     uint64_t dice;
     proc_t procs[PROCS];
-    int owner[PEERS];   // process of a peer number, -1 = free
+    int owner[PEERS]; // process of a peer number, -1 = free
     int boot_of[PEERS];
-    int granted[IDS];   // peer that the core gave it to, -1 = none
-    int losses[IDS];    // of the present work of that id
+    int granted[IDS]; // peer that the core gave it to, -1 = none
+    int losses[IDS];  // of the present work of that id
     int lost_boot[IDS][2];
-    int moving;         // process that is just reconnecting, -1 = none
-    bool orderly;       // sessions that end now end in order
+    int moving;   // process that is just reconnecting, -1 = none
+    bool orderly; // sessions that end now end in order
     int boots, parcels;
     int64_t grants, answers, errors, poisons, lost;
 } world_t;
@@ -119,10 +123,12 @@ static void on_grant (world_t *w, const kc_effect_t *e, proc_t *p)
     int held = 0;
     for (int i = 0; i < IDS; i++)
         held += w->granted[i] == (int)e->peer && i != id;
-    assert_true (held < p->slots || p->claimed[id] || before == (int)e->peer || p->kept[id]); // credit
+    assert_true (held < p->slots || p->claimed[id] || before == (int)e->peer
+                 || p->kept[id]); // credit
     w->granted[id] = (int)e->peer;
     if (!p->silent)
-        p->runs[id] = true; // a repetition of what runs, or of what is kept, is answered in time, too
+        p->runs[id] = true; // a repetition of what runs, or of what is kept, is
+                            // answered in time, too
 }
 
 static void on_end (world_t *w, proc_t *p, int id)
@@ -234,8 +240,14 @@ static void hello (world_t *w, int index, bool list)
             n++;
         }
     }
-    kc_hello_t h = {.instance = p->instance, .boot = p->boot, .role = p->role, .ops = p->ops, .n_ops = p->n_ops,
-                    .slots = p->slots, .holding = holding, .n_holding = n};
+    kc_hello_t h = {.instance = p->instance,
+                    .boot = p->boot,
+                    .role = p->role,
+                    .ops = p->ops,
+                    .n_ops = p->n_ops,
+                    .slots = p->slots,
+                    .holding = holding,
+                    .n_holding = n};
     kc_core_hello (w->core, (uint32_t)p->peer, &h, w->now);
     act (w);
 }
@@ -315,7 +327,8 @@ static void request (world_t *w, int index)
     proc_t *p = &w->procs[index];
     if (p->peer < 0 || !p->alive || p->silent)
         return;
-    static const char *const ops[] = {"evaluator.evaluate", "evaluator.inspect", "coder.optimise", "profiler.profile"};
+    static const char *const ops[] = {"evaluator.evaluate", "evaluator.inspect",
+                                      "coder.optimise", "profiler.profile"};
     int id = (int)roll (w, IDS);
     char name[16];
     id_name (id, name);
@@ -332,7 +345,12 @@ static void request (world_t *w, int index)
     }
     char flow[16];
     (void)snprintf (flow, sizeof flow, "task%d", id % 7);
-    kc_ask_t ask = {.id = name, .op = ops[id % 4], .flow = flow, .sum = "0123456789abcdef", .need_key = key, .need = &need,
+    kc_ask_t ask = {.id = name,
+                    .op = ops[id % 4],
+                    .flow = flow,
+                    .sum = "0123456789abcdef",
+                    .need_key = key,
+                    .need = &need,
                     .ttl_ms = roll (w, 3) ? (int64_t)roll (w, 20000) + 1 : 0};
     if (!again)
         p->other[id] = roll (w, 10) == 0;
@@ -366,10 +384,13 @@ static void finish (world_t *w, int index, int id)
     bool failed = p->cancelled[id] || roll (w, 8) == 0;
     p->runs[id] = p->cancelled[id] = false;
     p->kept[id] = !failed;
-    p->claimed[id] = p->claimed[id] || !failed; // the broker may remember a reply that nobody waited for
+    p->claimed[id] =
+        p->claimed[id]
+        || !failed; // the broker may remember a reply that nobody waited for
     if (w->granted[id] == p->peer)
         w->granted[id] = -1;
-    kc_core_reply (w->core, (uint32_t)p->peer, name, parcel_new (w, id), failed, w->now);
+    kc_core_reply (w->core, (uint32_t)p->peer, name, parcel_new (w, id), failed,
+                   w->now);
     act (w);
 }
 
@@ -427,14 +448,17 @@ static void check_tables (const world_t *w)
         assert_true ((work->state == KC_WORK_QUEUED) == (work->lane != NULL));
         assert_true ((work->state == KC_WORK_QUEUED) == (work->worker == NULL));
         assert_true (work->losses < KC_ATTEMPTS && work->handbacks <= KC_HANDBACKS);
-        assert_true (work->state == KC_WORK_ENDING || work->n_waiters > 0 || work->orphan_at > 0);
-        assert_true (work->state == KC_WORK_ENDING || !work->expires || work->timer.due.place > 0);
+        assert_true (work->state == KC_WORK_ENDING || work->n_waiters > 0
+                     || work->orphan_at > 0);
+        assert_true (work->state == KC_WORK_ENDING || !work->expires
+                     || work->timer.due.place > 0);
         int n = 0;
         kc_waiter_t *wt;
         TAILQ_FOREACH (wt, &work->waiters, of_work)
-            n++;
+        n++;
         assert_int_equal (n, work->n_waiters);
-        assert_int_equal (w->granted[id_of (work->id)], work->worker ? (int)work->worker->peer : -1);
+        assert_int_equal (w->granted[id_of (work->id)],
+                          work->worker ? (int)work->worker->peer : -1);
     }
     assert_int_equal (bytes, core->bytes);
     for (size_t i = 0; i < core->n_peers; i++) {
@@ -443,20 +467,22 @@ static void check_tables (const world_t *w)
             continue;
         int running = 0;
         TAILQ_FOREACH (work, &s->works, link)
-            running++;
+        running++;
         assert_int_equal (running, s->running);
         assert_true (kc_session_credit (s) >= 0);
     }
     for (size_t i = 0; i < kc_op_count (); i++) {
         kc_queue_t *q;
-        TAILQ_FOREACH (q, &core->queues[i], link) {
+        TAILQ_FOREACH (q, &core->queues[i], link)
+        {
             waiting += q->waiting;
             size_t open = 0;
             for (size_t k = 0; k < q->n_members; k++)
                 open += kc_session_credit (q->members[k]) > 0;
             assert_int_equal (open, q->n_free);
             if (kc_queue_open (core, q))
-                assert_true (q->waiting == 0 || q->n_free == 0); // nothing waits that could run
+                assert_true (q->waiting == 0
+                             || q->n_free == 0); // nothing waits that could run
         }
     }
     assert_int_equal (waiting, queued);
@@ -464,7 +490,8 @@ static void check_tables (const world_t *w)
 
 static void make_world (world_t *w, uint64_t seed)
 {
-    *w = (world_t){.now = 1000, .dice = seed * 2654435761u + 88172645463325252u, .moving = -1};
+    *w = (world_t){
+        .now = 1000, .dice = seed * 2654435761u + 88172645463325252u, .moving = -1};
     kc_core_config_t config = {.beat_ms = 1000, .dead_ms = DEAD_MS, .tick_ms = TICK_MS};
     w->core = kc_core_new (&config, w->now);
     for (int i = 0; i < PEERS; i++)
@@ -490,7 +517,8 @@ static void make_world (world_t *w, uint64_t seed)
             p->ops[0] = i < 12 ? "coder.optimise" : "profiler.profile";
             p->n_ops = 1;
         }
-        (void)snprintf (p->instance, sizeof p->instance, "%s-%d", kc_role_name (p->role), i);
+        (void)snprintf (p->instance, sizeof p->instance, "%s-%d",
+                        kc_role_name (p->role), i);
     }
 }
 
@@ -548,7 +576,8 @@ static void step (world_t *w)
         start (w, index);
 }
 
-// Everybody is well again and works: then every answer must come and nothing may stay behind.
+// Everybody is well again and works: then every answer must come and nothing may stay
+// behind.
 static void come_to_rest (world_t *w)
 {
     for (int i = 0; i < PROCS; i++) {
@@ -587,8 +616,10 @@ static uint64_t number (const char *name, uint64_t preset)
 static void random_events_keep_every_promise (void **state)
 {
     (void)state;
-    uint64_t seed = number ("KC_SEED", (uint64_t)kc_clock_wall_ms ()), steps = number ("KC_STEPS", STEPS);
-    print_message ("seed %llu, %llu steps (KC_SEED, KC_STEPS repeat it)\n", (unsigned long long)seed, (unsigned long long)steps);
+    uint64_t seed = number ("KC_SEED", (uint64_t)kc_clock_wall_ms ()),
+             steps = number ("KC_STEPS", STEPS);
+    print_message ("seed %llu, %llu steps (KC_SEED, KC_STEPS repeat it)\n",
+                   (unsigned long long)seed, (unsigned long long)steps);
     static const int parts = 6; // several worlds: some begin with the fresh-broker rule
     int64_t grants = 0, answers = 0, errors = 0, poisons = 0, lost = 0;
     for (int part = 0; part < parts; part++) {
@@ -608,13 +639,16 @@ static void random_events_keep_every_promise (void **state)
         kc_core_destroy (&w.core);
         assert_int_equal (w.parcels, 0);
     }
-    print_message ("%lld grants, %lld answers, %lld errors, %lld poison, %lld lost\n", (long long)grants, (long long)answers,
-                   (long long)errors, (long long)poisons, (long long)lost);
-    assert_true (grants > 0 && answers > 0 && errors > 0 && poisons > 0); // the run went through the interesting places
+    print_message ("%lld grants, %lld answers, %lld errors, %lld poison, %lld lost\n",
+                   (long long)grants, (long long)answers, (long long)errors,
+                   (long long)poisons, (long long)lost);
+    assert_true (grants > 0 && answers > 0 && errors > 0
+                 && poisons > 0); // the run went through the interesting places
 }
 
 int main (void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test (random_events_keep_every_promise)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (random_events_keep_every_promise)};
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

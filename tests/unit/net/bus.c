@@ -29,14 +29,19 @@ static kc_child_t s_start (const char *const *argv)
     if (kc_pipe (fds, &err) < 0)
         s_die ("pipe", &err);
     kc_spawn_fd_t list[2] = {{fds[1], 3}, {STDERR_FILENO, STDERR_FILENO}};
-    kc_spawn_t spec = {.path = argv[0], .argv = argv, .envp = (const char *const *)environ, .fds = list, .n_fds = 2};
+    kc_spawn_t spec = {.path = argv[0],
+                       .argv = argv,
+                       .envp = (const char *const *)environ,
+                       .fds = list,
+                       .n_fds = 2};
     kc_child_t child = {0};
     if (kc_spawn (&spec, &child, &err) < 0)
         s_die (argv[0], &err);
     close (fds[1]);
     struct pollfd p = {.fd = fds[0], .events = POLLIN};
     char newline = 0;
-    if (poll (&p, 1, 20000) != 1 || read (fds[0], &newline, 1) != 1 || newline != '\n') {
+    if (poll (&p, 1, 20000) != 1 || read (fds[0], &newline, 1) != 1
+        || newline != '\n') {
         (void)fprintf (stderr, "bus: %s did not become ready\n", argv[0]);
         abort ();
     }
@@ -46,8 +51,9 @@ static kc_child_t s_start (const char *const *argv)
 
 void bus_start_broker (bus_t *bus)
 {
-    const char *argv[] = {KC_TEST_BROKER, "--run", bus->dir, "--notify-fd", "3", "--beat-ms", "100", "--dead-ms", "500",
-                          "--log-level", "error", NULL};
+    const char *argv[] = {
+        KC_TEST_BROKER, "--run",     bus->dir, "--notify-fd", "3",     "--beat-ms",
+        "100",          "--dead-ms", "500",    "--log-level", "error", NULL};
     bus->broker = s_start (argv);
 }
 
@@ -66,12 +72,27 @@ void bus_stop (bus_t *bus)
     free (bus->dir);
 }
 
-kc_child_t bus_worker (const bus_t *bus, const char *role, const char *instance, int slots, const char *caps)
+kc_child_t bus_worker (const bus_t *bus, const char *role, const char *instance,
+                       int slots, const char *caps)
 {
     char number[16];
     (void)snprintf (number, sizeof number, "%d", slots);
-    const char *argv[] = {KC_TEST_WORKER, "--run", bus->dir, "--notify-fd", "3", "--as", role, "--instance", instance,
-                          "--slots", number, "--log-level", "error", caps ? "--caps" : NULL, caps, NULL};
+    const char *argv[] = {KC_TEST_WORKER,
+                          "--run",
+                          bus->dir,
+                          "--notify-fd",
+                          "3",
+                          "--as",
+                          role,
+                          "--instance",
+                          instance,
+                          "--slots",
+                          number,
+                          "--log-level",
+                          "error",
+                          caps ? "--caps" : NULL,
+                          caps,
+                          NULL};
     return s_start (argv);
 }
 

@@ -1,4 +1,5 @@
-/* bus.h - test helper: a private run directory, a real kc-broker, and worker processes */
+/* bus.h - test helper: a private run directory, a real kc-broker, and worker processes
+ */
 #ifndef TEST_BUS_H
 #define TEST_BUS_H
 
@@ -16,8 +17,10 @@ void bus_start (bus_t *bus);        // returns when the broker listens
 void bus_start_broker (bus_t *bus); // again, in the same directory
 void bus_stop (bus_t *bus);         // everything gone, directory too
 // A worker process (bus_worker); returns when it was welcomed.
-kc_child_t bus_worker (const bus_t *bus, const char *role, const char *instance, int slots, const char *caps);
+kc_child_t bus_worker (const bus_t *bus, const char *role, const char *instance,
+                       int slots, const char *caps);
 void bus_kill (kc_child_t *child, int signal); // and reap when the signal ends it
-int bus_wait (kc_child_t *child, int timeout_ms); // exit status, -1 = still running, 1000 + signal
+int bus_wait (kc_child_t *child,
+              int timeout_ms); // exit status, -1 = still running, 1000 + signal
 
 #endif // TEST_BUS_H

@@ -1,8 +1,8 @@
 /* bus_worker.c - test helper: a worker of any role whose answers tell what happened
  *
- * Payload (plain words, the bus does not care): "<ms> <text>" answers "<instance> <runs> <text>" after <ms>;
- * <runs> counts how often this process ran the request's id.  "fail" answers an error, "big <bytes>" that many
- * bytes, "die" ends the process.
+ * Payload (plain words, the bus does not care): "<ms> <text>" answers "<instance>
+ * <runs> <text>" after <ms>; <runs> counts how often this process ran the request's id.
+ * "fail" answers an error, "big <bytes>" that many bytes, "die" ends the process.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -22,9 +22,11 @@ static const kc_opt_t s_options[] = {
     {0},
 };
 
-static const char *const s_evaluator[] = {"evaluator.evaluate", "evaluator.inspect", NULL};
+static const char *const s_evaluator[] = {"evaluator.evaluate", "evaluator.inspect",
+                                          NULL};
 static const char *const s_coder[] = {"coder.seed", "coder.optimise", NULL};
-static const char *const s_memory[] = {"memory.stats", "memory.blob.put", "memory.blob.get", "memory.events.read", NULL};
+static const char *const s_memory[] = {"memory.stats", "memory.blob.put",
+                                       "memory.blob.get", "memory.events.read", NULL};
 
 typedef struct s_job {
     char *id, *text;
@@ -34,8 +36,8 @@ typedef struct s_job {
 
 typedef struct s_me {
     kc_daemon_t *daemon;
-    kc_map_t *runs;  // id -> count
-    kc_map_t *jobs;  // id -> s_job_t
+    kc_map_t *runs; // id -> count
+    kc_map_t *jobs; // id -> s_job_t
 } s_me_t;
 
 static void s_done (s_job_t *job)
@@ -83,9 +85,12 @@ static void s_request (void *arg, kc_node_t *node, const kc_request_t *r)
         char *rest = NULL;
         int64_t ms = strtoll (text, &rest, 10);
         s_job_t *job = kc_calloc (1, sizeof *job);
-        *job = (s_job_t){.id = kc_strdup (r->id), .text = kc_strdup (*rest == ' ' ? rest + 1 : rest), .me = me};
+        *job = (s_job_t){.id = kc_strdup (r->id),
+                         .text = kc_strdup (*rest == ' ' ? rest + 1 : rest),
+                         .me = me};
         kc_map_put (me->jobs, r->id, job);
-        job->timer = kc_loop_timer_add (kc_daemon_loop (me->daemon), ms, 0, s_finish, job);
+        job->timer =
+            kc_loop_timer_add (kc_daemon_loop (me->daemon), ms, 0, s_finish, job);
     }
     free (text);
 }
@@ -125,9 +130,17 @@ int main (int argc, char **argv)
 {
     const char *role = s_role (argc, argv);
     s_me_t me = {.runs = kc_map_new (NULL), .jobs = kc_map_new (NULL)};
-    kc_daemon_spec_t spec = {.program = "bus_worker", .role = role, .options = s_options,
-                             .ops = strcmp (role, "memory") == 0 ? s_memory : strcmp (role, "coder") == 0 ? s_coder : s_evaluator,
-                             .grace_ms = 2000, .start = s_start, .on_request = s_request, .on_cancel = s_cancel, .arg = &me};
+    kc_daemon_spec_t spec = {.program = "bus_worker",
+                             .role = role,
+                             .options = s_options,
+                             .ops = strcmp (role, "memory") == 0  ? s_memory
+                                    : strcmp (role, "coder") == 0 ? s_coder
+                                                                  : s_evaluator,
+                             .grace_ms = 2000,
+                             .start = s_start,
+                             .on_request = s_request,
+                             .on_cancel = s_cancel,
+                             .arg = &me};
     int rc = kc_daemon_main (&spec, argc, argv);
     size_t cursor = 0;
     s_job_t *job;

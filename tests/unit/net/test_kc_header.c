@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
 #include <string.h>
@@ -23,7 +24,8 @@ static void a_request_header_survives_writing_and_reading (void **state)
     kc_header_t h;
     kc_err_t err;
     const char *need = "[{\"key\":\"sm\",\"number\":90,\"op\":\">=\"}]";
-    kc_header_request (&b, "01JD.7.0.code.0", "coder.optimise", "01JD \"x\" \xc3\xa4", 60000, "0123456789abcdef", need);
+    kc_header_request (&b, "01JD.7.0.code.0", "coder.optimise", "01JD \"x\" \xc3\xa4",
+                       60000, "0123456789abcdef", need);
     assert_int_equal (kc_header_read (&h, KC_VERB_REQUEST, b.data, b.size, &err), 0);
     assert_string_equal (h.word[KC_H_ID], "01JD.7.0.code.0");
     assert_string_equal (h.word[KC_H_OP], "coder.optimise");
@@ -54,12 +56,24 @@ static void a_wrong_header_is_refused_with_the_key_named (void **state)
         {KC_VERB_REPLY, "{\"id\":\"a\n\"}", "id"},
         {KC_VERB_REPLY, "{\"id\":\"\xff\"}", "id"},
         {KC_VERB_REPLY, "{\"id\":\"a\",\"x\":[1,2}", "JSON"},
-        {KC_VERB_REQUEST, "{\"id\":\"a\",\"op\":\"b\",\"sum\":\"0123\",\"ttl_ms\":1}", "sum"},
-        {KC_VERB_REQUEST, "{\"id\":\"a\",\"op\":\"b\",\"sum\":\"0123456789abcdef\",\"ttl_ms\":-1}", "ttl_ms"},
-        {KC_VERB_REQUEST, "{\"id\":\"a\",\"op\":\"b\",\"sum\":\"0123456789abcdef\",\"ttl_ms\":1.5}", "ttl_ms"},
-        {KC_VERB_REQUEST, "{\"id\":\"a\",\"op\":\"b\",\"sum\":\"0123456789abcdef\",\"ttl_ms\":01}", "ttl_ms"},
-        {KC_VERB_REQUEST, "{\"id\":\"a\",\"op\":\"b\",\"sum\":\"0123456789abcdef\",\"ttl_ms\":1,\"need\":{}}", "need"},
-        {KC_VERB_WELCOME, "{\"session\":\"s\",\"boot\":\"b\",\"beat_ms\":5,\"dead_ms\":4000}", "beat_ms"},
+        {KC_VERB_REQUEST, "{\"id\":\"a\",\"op\":\"b\",\"sum\":\"0123\",\"ttl_ms\":1}",
+         "sum"},
+        {KC_VERB_REQUEST,
+         "{\"id\":\"a\",\"op\":\"b\",\"sum\":\"0123456789abcdef\",\"ttl_ms\":-1}",
+         "ttl_ms"},
+        {KC_VERB_REQUEST,
+         "{\"id\":\"a\",\"op\":\"b\",\"sum\":\"0123456789abcdef\",\"ttl_ms\":1.5}",
+         "ttl_ms"},
+        {KC_VERB_REQUEST,
+         "{\"id\":\"a\",\"op\":\"b\",\"sum\":\"0123456789abcdef\",\"ttl_ms\":01}",
+         "ttl_ms"},
+        {KC_VERB_REQUEST,
+         "{\"id\":\"a\",\"op\":\"b\",\"sum\":\"0123456789abcdef\",\"ttl_ms\":1,"
+         "\"need\":{}}",
+         "need"},
+        {KC_VERB_WELCOME,
+         "{\"session\":\"s\",\"boot\":\"b\",\"beat_ms\":5,\"dead_ms\":4000}",
+         "beat_ms"},
     };
     for (size_t i = 0; i < KC_COUNT (cases); i++) {
         kc_header_t h;
@@ -74,7 +88,12 @@ static void unknown_keys_are_stepped_over (void **state)
     (void)state;
     kc_header_t h;
     kc_err_t err;
-    assert_int_equal (read_it (&h, KC_VERB_REPLY, "{\"x\":{\"y\":[1,{\"z\":[[],{}]},null],\"id\":9},\"id\":\"a\",\"w\":-1e3}", &err), 0);
+    assert_int_equal (
+        read_it (
+            &h, KC_VERB_REPLY,
+            "{\"x\":{\"y\":[1,{\"z\":[[],{}]},null],\"id\":9},\"id\":\"a\",\"w\":-1e3}",
+            &err),
+        0);
     assert_string_equal (h.word[KC_H_ID], "a");
 }
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
 #include <pthread.h>
@@ -137,8 +138,10 @@ static void what_is_removed_in_a_turn_is_not_called_in_that_turn (void **state)
     assert_int_equal (kc_pipe (a, NULL), 0);
     assert_int_equal (kc_pipe (b, NULL), 0);
     note_t first = {.loop = loop, .fd = b[0]}, second = {.loop = loop, .fd = a[0]};
-    assert_int_equal (kc_loop_fd_add (loop, a[0], KC_LOOP_IN, on_readable, &first, NULL), 0);
-    assert_int_equal (kc_loop_fd_add (loop, b[0], KC_LOOP_IN, on_readable, &second, NULL), 0);
+    assert_int_equal (
+        kc_loop_fd_add (loop, a[0], KC_LOOP_IN, on_readable, &first, NULL), 0);
+    assert_int_equal (
+        kc_loop_fd_add (loop, b[0], KC_LOOP_IN, on_readable, &second, NULL), 0);
     assert_int_equal (write (a[1], "x", 1), 1);
     assert_int_equal (write (b[1], "x", 1), 1);
     assert_int_equal (kc_loop_turn (loop, 100, NULL), 0);
@@ -229,7 +232,8 @@ static void signals_arrive_as_events (void **state)
     kc_loop_destroy (&loop);
 }
 
-static void on_child (kc_loop_t *loop, kc_child_t *child, const kc_exit_t *how, void *arg)
+static void on_child (kc_loop_t *loop, kc_child_t *child, const kc_exit_t *how,
+                      void *arg)
 {
     note_t *n = arg;
     assert_int_equal (child->pid, 0);
@@ -242,7 +246,8 @@ static void on_child (kc_loop_t *loop, kc_child_t *child, const kc_exit_t *how, 
 static void a_child_is_reaped_and_its_end_told (void **state)
 {
     (void)state;
-    const char *argv[] = {"/bin/sh", "-c", "exit 7", NULL}, *stuck[] = {"/bin/sh", "-c", "exec sleep 100", NULL};
+    const char *argv[] = {"/bin/sh", "-c", "exit 7", NULL},
+               *stuck[] = {"/bin/sh", "-c", "exec sleep 100", NULL};
     for (int i = 0; i < 2; i++) {
         kc_loop_t *loop = kc_loop_new (NULL);
         note_t n = {.loop = loop};

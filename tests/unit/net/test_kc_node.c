@@ -1,10 +1,12 @@
-// test_kc_node.c - nodes, a real broker and real workers: what a caller and a worker may rely on
+// test_kc_node.c - nodes, a real broker and real workers: what a caller and a worker
+// may rely on
 
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
 #include <stdio.h>
@@ -43,7 +45,8 @@ static void on_answer (void *arg, kc_node_t *node, const kc_answer_t *a)
     r->retry_after_ms = a->retry_after_ms;
     (void)snprintf (r->text, sizeof r->text, "%s", a->text);
     (void)snprintf (r->from, sizeof r->from, "%s", a->from);
-    (void)snprintf (r->payload, sizeof r->payload, "%.*s", (int)(a->payload_size < 200 ? a->payload_size : 200),
+    (void)snprintf (r->payload, sizeof r->payload, "%.*s",
+                    (int)(a->payload_size < 200 ? a->payload_size : 200),
                     a->payload ? (const char *)a->payload : "");
     r->payload_size = a->payload_size;
     r->chunk_size = a->chunk_size;
@@ -52,7 +55,8 @@ static void on_answer (void *arg, kc_node_t *node, const kc_answer_t *a)
 static kc_node_t *node_of (caller_t *c, const char *role, const char *instance)
 {
     kc_err_t err = {0};
-    kc_node_config_t config = {.loop = c->loop, .run_dir = c->bus.dir, .role = role, .instance = instance};
+    kc_node_config_t config = {
+        .loop = c->loop, .run_dir = c->bus.dir, .role = role, .instance = instance};
     kc_node_t *node = kc_node_new (&config, &err);
     assert_non_null (node);
     return node;
@@ -73,11 +77,16 @@ static void turn_for (caller_t *c, int64_t ms)
         assert_int_equal (kc_loop_turn (c->loop, 10, NULL), 0);
 }
 
-static void call (kc_node_t *node, const char *id, const char *op, const char *payload, int64_t ttl, const char *need,
-                  result_t *r)
+static void call (kc_node_t *node, const char *id, const char *op, const char *payload,
+                  int64_t ttl, const char *need, result_t *r)
 {
     kc_err_t err = {0};
-    kc_call_t spec = {.id = id, .op = op, .flow = "task", .ttl_ms = ttl, .need = need, .payload = payload,
+    kc_call_t spec = {.id = id,
+                      .op = op,
+                      .flow = "task",
+                      .ttl_ms = ttl,
+                      .need = need,
+                      .payload = payload,
                       .payload_size = strlen (payload)};
     *r = (result_t){0};
     if (kc_node_call (node, &spec, on_answer, r, &err) < 0)
@@ -117,7 +126,8 @@ static void a_request_reaches_a_worker_and_its_reply_the_caller (void **state)
     kc_child_destroy (&w);
 }
 
-static void an_error_of_a_worker_reaches_the_caller_with_its_code_and_text (void **state)
+static void
+an_error_of_a_worker_reaches_the_caller_with_its_code_and_text (void **state)
 {
     caller_t *c = *state;
     kc_child_t w = bus_worker (&c->bus, "evaluator", "evaluator-1", 1, NULL);
@@ -136,7 +146,11 @@ static void a_blocking_call_returns_the_reply_and_its_chunk (void **state)
     enum { CHUNK = 1 << 20 };
     char *chunk = kc_calloc (1, CHUNK);
     memset (chunk, 7, CHUNK);
-    kc_call_t spec = {.op = "memory.blob.put", .ttl_ms = 10000, .payload = "big 1048576", .payload_size = 11, .chunk = chunk,
+    kc_call_t spec = {.op = "memory.blob.put",
+                      .ttl_ms = 10000,
+                      .payload = "big 1048576",
+                      .payload_size = 11,
+                      .chunk = chunk,
                       .chunk_size = CHUNK};
     kc_answer_t a;
     kc_err_t err = {0};
@@ -157,7 +171,8 @@ static void what_is_too_large_is_refused_before_it_is_sent (void **state)
 {
     caller_t *c = *state;
     kc_err_t err = {0};
-    kc_call_t spec = {.op = "memory.stats", .payload = "", .payload_size = KC_NODE_PAYLOAD_MAX + 1};
+    kc_call_t spec = {
+        .op = "memory.stats", .payload = "", .payload_size = KC_NODE_PAYLOAD_MAX + 1};
     result_t r = {0};
     assert_int_equal (kc_node_call (c->node, &spec, on_answer, &r, &err), -1);
     assert_int_equal (err.code, KC_EINVALID);
@@ -224,13 +239,15 @@ static void a_stopped_worker_is_lost_and_comes_back_without_harm (void **state)
     turn_for (c, 1500);
     assert_int_equal (r.answers, 1);
     bus_kill (&second, SIGKILL);
-    call (c->node, "s.2", "evaluator.evaluate", "0 y", 20000, NULL, &r); // the first one serves again
+    call (c->node, "s.2", "evaluator.evaluate", "0 y", 20000, NULL,
+          &r); // the first one serves again
     turn_until (c, &r.answers, 1, 8000);
     assert_string_equal (r.payload, "evaluator-1 1 y");
     kc_child_destroy (&first);
 }
 
-static void a_broker_that_is_killed_and_started_again_is_invisible_to_callers (void **state)
+static void
+a_broker_that_is_killed_and_started_again_is_invisible_to_callers (void **state)
 {
     caller_t *c = *state;
     enum { N = 24 };
@@ -251,7 +268,8 @@ static void a_broker_that_is_killed_and_started_again_is_invisible_to_callers (v
     for (int i = 0; i < N; i++) {
         turn_until (c, &r[i].answers, 1, 15000);
         assert_int_equal (r[i].code, KC_OK);
-        (void)snprintf (text, sizeof text, "evaluator-1 1 n%d", i); // 1: it ran once, never twice
+        (void)snprintf (text, sizeof text, "evaluator-1 1 n%d",
+                        i); // 1: it ran once, never twice
         assert_string_equal (r[i].payload, text);
     }
     turn_for (c, 300);
@@ -270,7 +288,8 @@ static void a_repeated_request_is_answered_by_the_kept_reply (void **state)
         turn_until (c, &r.answers, 1, 5000);
         assert_string_equal (r.payload, "evaluator-1 1 x");
     }
-    call (c->node, "r.1", "evaluator.evaluate", "10 other", 20000, NULL, &r); // another content: it runs
+    call (c->node, "r.1", "evaluator.evaluate", "10 other", 20000, NULL,
+          &r); // another content: it runs
     turn_until (c, &r.answers, 1, 5000);
     assert_string_equal (r.payload, "evaluator-1 2 other");
     kc_child_destroy (&w);
@@ -316,14 +335,18 @@ static void a_cancelled_call_ends_at_once_and_frees_the_slot (void **state)
     kc_child_destroy (&w);
 }
 
-static void time_runs_out_for_a_request_that_nobody_can_serve_with_the_reason (void **state)
+static void
+time_runs_out_for_a_request_that_nobody_can_serve_with_the_reason (void **state)
 {
     caller_t *c = *state;
-    kc_child_t w = bus_worker (&c->bus, "evaluator", "evaluator-1", 1,
-                               "[{\"key\":\"backend\",\"text\":\"vgpu\"},{\"key\":\"sm\",\"number\":80}]");
+    kc_child_t w = bus_worker (
+        &c->bus, "evaluator", "evaluator-1", 1,
+        "[{\"key\":\"backend\",\"text\":\"vgpu\"},{\"key\":\"sm\",\"number\":80}]");
     result_t a, b;
-    call (c->node, NULL, "evaluator.evaluate", "0 x", 400, "[{\"key\":\"sm\",\"op\":\">=\",\"number\":90}]", &a);
-    call (c->node, NULL, "evaluator.evaluate", "0 y", 5000, "[{\"key\":\"backend\",\"op\":\"=\",\"text\":\"vgpu\"}]", &b);
+    call (c->node, NULL, "evaluator.evaluate", "0 x", 400,
+          "[{\"key\":\"sm\",\"op\":\">=\",\"number\":90}]", &a);
+    call (c->node, NULL, "evaluator.evaluate", "0 y", 5000,
+          "[{\"key\":\"backend\",\"op\":\"=\",\"text\":\"vgpu\"}]", &b);
     turn_until (c, &b.answers, 1, 3000); // not behind the one that waits
     assert_int_equal (b.code, KC_OK);
     turn_until (c, &a.answers, 1, 3000);
@@ -349,8 +372,10 @@ static void a_second_memory_service_is_refused_while_the_first_lives (void **sta
 {
     caller_t *c = *state;
     kc_child_t first = bus_worker (&c->bus, "memory", "memory-1", 1, NULL);
-    const char *argv[] = {KC_TEST_WORKER, "--run", c->bus.dir, "--as", "memory", "--instance", "memory-2", NULL};
-    kc_spawn_t spec = {.path = argv[0], .argv = argv};
+    const char *argv[] = {KC_TEST_WORKER, "--run",      c->bus.dir, "--as",
+                          "memory",       "--instance", "memory-2", NULL};
+    kc_spawn_t spec = {
+        .path = argv[0], .argv = argv, .envp = (const char *const *)environ};
     kc_child_t second = {0};
     assert_int_equal (kc_spawn (&spec, &second, NULL), 0);
     assert_int_equal (bus_wait (&second, 5000), kc_code_exit (KC_EREFUSED));
@@ -376,11 +401,15 @@ static void term_lets_running_requests_end_and_exits_with_zero (void **state)
     bus_start_broker (&c->bus);
 }
 
-static void without_a_broker_a_patient_caller_waits_and_an_impatient_one_is_told (void **state)
+static void
+without_a_broker_a_patient_caller_waits_and_an_impatient_one_is_told (void **state)
 {
     caller_t *c = *state;
     kc_err_t err = {0};
-    kc_node_config_t config = {.loop = c->loop, .run_dir = "/tmp/kcbus-nowhere", .role = "client", .give_up_ms = 300};
+    kc_node_config_t config = {.loop = c->loop,
+                               .run_dir = "/tmp/kcbus-nowhere",
+                               .role = "client",
+                               .give_up_ms = 300};
     kc_node_t *node = kc_node_new (&config, &err);
     assert_non_null (node);
     kc_call_t spec = {.op = "memory.stats", .payload = "{}", .payload_size = 2};
@@ -410,12 +439,14 @@ static void the_run_directory_is_closed_to_others_and_holds_one_broker (void **s
     assert_int_equal (stat (c->bus.dir, &st), 0);
     assert_int_equal (st.st_mode & 0777, 0700);
     const char *argv[] = {KC_TEST_BROKER, "--run", c->bus.dir, NULL};
-    kc_spawn_t spec = {.path = argv[0], .argv = argv};
+    kc_spawn_t spec = {
+        .path = argv[0], .argv = argv, .envp = (const char *const *)environ};
     kc_child_t second = {0};
     assert_int_equal (kc_spawn (&spec, &second, NULL), 0);
     assert_int_equal (bus_wait (&second, 5000), kc_code_exit (KC_EBUSY));
     result_t r;
-    call (c->node, NULL, "broker.fleet.status", "{}", 5000, NULL, &r); // the first one still serves
+    call (c->node, NULL, "broker.fleet.status", "{}", 5000, NULL,
+          &r); // the first one still serves
     turn_until (c, &r.answers, 1, 3000);
     assert_int_equal (r.code, KC_OK);
 }
@@ -431,7 +462,9 @@ static void the_status_names_sessions_and_why_a_request_is_held (void **state)
     kc_err_t err = {0};
     if (kc_node_call_wait (c->node, &spec, &a, &err) < 0)
         fail_msg ("%s", err.text);
-    assert_non_null (strstr (a.payload, "no worker serves evaluator.evaluate; is a evaluator in the fleet?"));
+    assert_non_null (
+        strstr (a.payload,
+                "no worker serves evaluator.evaluate; is a evaluator in the fleet?"));
     assert_non_null (strstr (a.payload, "\"instance\":\"planner-1\""));
     kc_answer_free (&a);
     kc_node_cancel (c->node, "none"); // unknown: harmless
@@ -446,13 +479,15 @@ static void a_drained_worker_gets_nothing_until_it_is_undrained (void **state)
     kc_child_t w = bus_worker (&c->bus, "evaluator", "evaluator-1", 1, NULL);
     kc_node_t *admin = node_of (c, "admin", "admin-1");
     result_t d, r;
-    call (admin, NULL, "broker.fleet.drain", "{\"instance\":\"evaluator-1\",\"reason\":\"test\"}", 5000, NULL, &d);
+    call (admin, NULL, "broker.fleet.drain",
+          "{\"instance\":\"evaluator-1\",\"reason\":\"test\"}", 5000, NULL, &d);
     turn_until (c, &d.answers, 1, 3000);
     assert_string_equal (d.payload, "{\"found\":1}");
     call (c->node, NULL, "evaluator.evaluate", "0 x", 0, NULL, &r);
     turn_for (c, 300);
     assert_int_equal (r.answers, 0);
-    call (admin, NULL, "broker.fleet.drain", "{\"instance\":\"evaluator-1\",\"undo\":true}", 5000, NULL, &d);
+    call (admin, NULL, "broker.fleet.drain",
+          "{\"instance\":\"evaluator-1\",\"undo\":true}", 5000, NULL, &d);
     turn_until (c, &r.answers, 1, 3000);
     assert_int_equal (r.code, KC_OK);
     turn_until (c, &d.answers, 1, 3000);

@@ -214,9 +214,27 @@ static void s_shared (vg_warp_t *w, const vg_op_t *o, uint32_t m, const uint64_t
     else if (s.contiguous && m == VG_FULL)
         waves = least = total < 4 ? 1 : (uint32_t)total / 4;
     else {
-        uint32_t off[32];
+        uint32_t off[32], in_bank[32], clash = 0;
         LANES off[i] = (uint32_t)a[i];
-        waves = vg_wavefronts (off, m, (uint32_t)total, &least);
+        waves = least = 1;
+        uint32_t rows = 0, halves = 0; // two frequent patterns of 16 x 16 tiles
+        LANES
+        {
+            rows |= off[i] ^ (off[0] + 4 * (uint32_t)(i & 15));
+            halves |= off[i] ^ off[i & 16];
+        }
+        if (total > 4)
+            clash = 1;
+        else if (total == 4 && (!rows || (!halves && ((off[0] ^ off[16]) >> 2 & 31))))
+            ;
+        else { // no two lanes ask one bank for different words: a single pass
+            for (int i = 0; i < 32; i++)
+                in_bank[off[i] >> 2 & 31] = off[i] >> 2;
+            for (int i = 0; i < 32; i++)
+                clash |= in_bank[off[i] >> 2 & 31] ^ off[i] >> 2;
+        }
+        if (clash)
+            waves = vg_wavefronts (off, m, (uint32_t)total, &least);
     }
     st->shared_requests++;
     st->shared_bytes += vg_bits (m) * total;

@@ -155,6 +155,7 @@ struct vgpu_module {
     uint64_t *symbol_at;  // per symbol: offset of a .global variable in its image
     uint64_t global_bytes;
     vg_fn *const *handlers;
+    void (*turn) (vg_warp_t *w);
 };
 
 typedef struct vg_frame {
@@ -309,6 +310,9 @@ void vg_turn_baseline (vg_warp_t *w);
 extern vg_fn *const vg_handlers_v3[VG_H_COUNT];
 void vg_turn_v3 (vg_warp_t *w);
 #endif
+
+// ---- vgpu.c: vgpu_module_load with the instruction set given, so that tests run both
+vgpu_module_t *vg_module_load (const char *ptx, size_t size, bool baseline, kc_err_t *err);
 
 // ---- vg_decode.c
 int vg_decode (vgpu_module_t *m, kc_err_t *err);

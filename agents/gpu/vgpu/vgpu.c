@@ -11,8 +11,6 @@
 
 enum { SYMBOL_GUARD = 256 }; // bytes between module variables
 
-typedef void (turn_f) (vg_warp_t *w);
-
 static bool s_v3 (void)
 {
 #ifdef VG_HAVE_V3
@@ -28,32 +26,28 @@ const char *vgpu_isa (void)
     return s_v3 () ? "x86-64-v3" : "baseline";
 }
 
-static turn_f *s_turn (void)
-{
-#ifdef VG_HAVE_V3
-    if (s_v3 ())
-        return vg_turn_v3;
-#endif
-    return vg_turn_baseline;
-}
-
-static vg_fn *const *s_handlers (void)
-{
-#ifdef VG_HAVE_V3
-    if (s_v3 ())
-        return vg_handlers_v3;
-#endif
-    return vg_handlers_baseline;
-}
-
 vgpu_module_t *vgpu_module_load (const char *ptx, size_t size, kc_err_t *err)
+{
+    return vg_module_load (ptx, size, !s_v3 (), err);
+}
+
+vgpu_module_t *vg_module_load (const char *ptx, size_t size, bool baseline, kc_err_t *err)
 {
     ptx_module_t *p = ptx_module_parse (ptx, size, err);
     if (!p)
         return NULL;
     vgpu_module_t *m = kc_calloc (1, sizeof (*m));
     m->ptx = p;
-    m->handlers = s_handlers ();
+    m->handlers = vg_handlers_baseline;
+    m->turn = vg_turn_baseline;
+#ifdef VG_HAVE_V3
+    if (!baseline) {
+        m->handlers = vg_handlers_v3;
+        m->turn = vg_turn_v3;
+    }
+#else
+    (void)baseline;
+#endif
     m->symbol_at = kc_calloc (p->n_symbols + 1u, sizeof (uint64_t));
     for (uint32_t k = 0; k < p->n_symbols; k++) {
         const ptx_symbol_t *s = &p->symbols[k];
@@ -477,7 +471,7 @@ static void s_over_budget (vg_run_t *run, vg_warp_t *w)
               (unsigned long long)run->launch->grid[0] * run->launch->grid[1] * run->launch->grid[2], (unsigned long long)best);
 }
 
-static void s_run (vg_run_t *run, turn_f *turn)
+static void s_run (vg_run_t *run)
 {
     const vgpu_launch_t *l = run->launch;
     uint64_t total = l->sample ? l->n_sample : (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], next = 0;
@@ -505,7 +499,7 @@ static void s_run (vg_run_t *run, turn_f *turn)
                 if (w->done)
                     continue;
                 uint64_t before = w->issued;
-                turn (w);
+                run->m->turn (w);
                 if (w->issued != before && !w->spinning)
                     only_spins = false;
                 if (run->lanes > run->budget && !run->stop && !(b->live_warps == 0))
@@ -587,7 +581,7 @@ int vgpu_launch (vgpu_module_t *self, const vgpu_launch_t *launch, vgpu_counters
         }
     }
     free (seen);
-    s_run (&run, s_turn ());
+    s_run (&run);
     vg_collect (&run);
     f->lane_instructions = run.lanes;
     rc = run.stop ? -1 : 0;

@@ -2,6 +2,7 @@
 
 #include "tests/unit/vgpu/vgpu_fixture.h"
 
+#include "agents/gpu/vgpu/vg_internal.h"
 #include "common/util/kc_mem.h"
 
 char *vt_text (const char *params, const char *body)
@@ -12,10 +13,10 @@ char *vt_text (const char *params, const char *body)
                         params, body);
 }
 
-vt_t *vt_from_text (const char *text)
+static vt_t *s_new (const char *text, bool baseline)
 {
     vt_t *t = kc_calloc (1, sizeof (*t));
-    t->m = vgpu_module_load (text, strlen (text), &t->err);
+    t->m = baseline ? vg_module_load (text, strlen (text), true, &t->err) : vgpu_module_load (text, strlen (text), &t->err);
     if (!t->m)
         fail_msg ("module refused: %s", t->err.text);
     t->buffers[0] = (vgpu_buffer_t){.base = VT_X, .size = VT_BYTES, .host = t->x, .name = "x", .element = 4};
@@ -23,6 +24,19 @@ vt_t *vt_from_text (const char *text)
     t->buffers[2] = (vgpu_buffer_t){.base = VT_Z, .size = VT_BYTES, .host = t->z, .name = "z", .element = 4, .writable = true};
     t->launch = (vgpu_launch_t){.kernel = "k", .grid = {1, 1, 1}, .block = {32, 1, 1}, .params = t->params, .buffers = t->buffers,
                                 .n_buffers = 3};
+    return t;
+}
+
+vt_t *vt_from_text (const char *text)
+{
+    return s_new (text, false);
+}
+
+vt_t *vt_baseline (const char *params, const char *body)
+{
+    char *text = vt_text (params, body);
+    vt_t *t = s_new (text, true);
+    free (text);
     return t;
 }
 

@@ -36,6 +36,7 @@ typedef struct vt {
 // A module "k" with registers of every kind: %p<16> %h<16> %r<32> %rd<32> %f<16> %fd<16>; 'params' is the
 // parameter list's text, 'body' the instructions.  Fails the test when it does not load.
 vt_t *vt_new (const char *params, const char *body);
+vt_t *vt_baseline (const char *params, const char *body); // the same with the baseline's operator bodies
 // The same from a whole PTX text.
 vt_t *vt_from_text (const char *text);
 // Load a text that must be refused; the error's text is in 'err'.

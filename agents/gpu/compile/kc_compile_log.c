@@ -76,7 +76,12 @@ static const char *s_number (const char *p, const char *end, int64_t *out)
 
 static void s_set_file (s_line_t *out, const char *from, const char *to)
 {
+    static const char tree[] = "include/"; // where clang finds ours
     size_t n = (size_t)(to - from);
+    if (n > sizeof tree - 1 && strncmp (from, tree, sizeof tree - 1) == 0) {
+        from += sizeof tree - 1;
+        n -= sizeof tree - 1;
+    }
     if (n >= sizeof out->file)
         n = sizeof out->file - 1;
     memcpy (out->file, from, n);
@@ -354,7 +359,7 @@ void kc_compile_log (kc_compiled_t *c, const kc_compile_job_t *job, const char *
     if (failed) {
         size_t before = c->n_findings;
         for (size_t i = 0; i < n; i++)
-            if (lines[i].level == S_ERROR)
+            if (lines[i].level == S_ERROR && !(lines[i].ptxas && s_has (&lines[i], "assembly aborted")))
                 s_finding (c, lines, n, i, job);
         if (c->n_findings == before)
             kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0, "the compiler failed without naming an error; see the log");

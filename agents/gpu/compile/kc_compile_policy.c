@@ -239,15 +239,43 @@ static void s_kernels (const kc_compile_job_t *job, kc_compiled_t *c, const ptx_
     }
 }
 
+// The parser knows the registers that the virtual GPU has.  Those of clusters are harmless under the rules, so
+// for this check they are read as one that it knows.  Caller frees.
+static char *s_readable (const char *ptx)
+{
+    static const char *const unknown[] = {"%cluster_", "%clusterid.", "%nclusterid.", "%is_explicit_cluster", "%aggr_smem_size",
+                                          "%reserved_smem_offset_"};
+    kc_buf_t out = {0};
+    for (const char *p = ptx; *p;) {
+        const char *next = strchr (p + 1, '%');
+        size_t n = next ? (size_t)(next - p) : strlen (p);
+        bool replaced = false;
+        for (size_t i = 0; i < KC_COUNT (unknown) && !replaced; i++)
+            if (strncmp (p, unknown[i], strlen (unknown[i])) == 0) {
+                size_t word = strspn (p + 1, "abcdefghijklmnopqrstuvwxyz_.") + 1;
+                kc_buf_puts (&out, "%laneid");
+                kc_buf_put (&out, p + word, n - word);
+                replaced = true;
+            }
+        if (!replaced)
+            kc_buf_put (&out, p, n);
+        p += n;
+    }
+    return kc_buf_take (&out);
+}
+
 void kc_compile_policy (const kc_compile_job_t *job, kc_compiled_t *c)
 {
     kc_err_t err;
-    ptx_module_t *m = ptx_module_parse (c->ptx, c->ptx_size, &err);
+    char *text = s_readable (c->ptx);
+    ptx_module_t *m = ptx_module_parse (text, strlen (text), &err);
+    free (text);
     if (!m) {
         // Inline assembly reaches the PTX unread; what cannot be read cannot be judged.
         const char *at = strstr (err.text, "line ");
         int64_t line = at ? kc_ptx_source_line (c->ptx, strtoll (at + 5, NULL, 10)) : 0;
-        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, line, "the compiled code cannot be read: %s", err.text);
+        kc_compiled_find (c, err.code == KC_EUNSUPPORTED ? KC_VERDICT_STATUS_UNSUPPORTED : KC_VERDICT_STATUS_COMPILE_ERROR, line,
+                          "the compiled code cannot be read: %s", err.text);
         return;
     }
     s_kernels (job, c, m);

@@ -255,6 +255,32 @@ static void s_take_symbols (kc_compiled_t *c, const kc_compile_job_t *job, char 
     free (symbols);
 }
 
+// Take what s_wrap put in out of the quoted lines; the line of carets below such a line no longer fits.
+static void s_unwrap (char *log)
+{
+    static const char *const ours[] = {S_OFF, S_ON};
+    char *to = log;
+    bool changed = false;
+    for (char *p = log; *p;) {
+        char *end = strchr (p, '\n');
+        end = end ? end + 1 : p + strlen (p);
+        bool carets = changed && (size_t)(end - p) == strspn (p, " ^~\n");
+        changed = false;
+        for (char *q = p; q < end && !carets;) {
+            size_t skip = 0;
+            for (size_t i = 0; i < KC_COUNT (ours); i++)
+                if ((size_t)(end - q) >= strlen (ours[i]) && strncmp (q, ours[i], strlen (ours[i])) == 0)
+                    skip = strlen (ours[i]);
+            changed |= skip > 0;
+            q += skip;
+            if (q < end)
+                *to++ = *q++;
+        }
+        p = end;
+    }
+    *to = 0;
+}
+
 static void s_failed (kc_compiled_t *c, const kc_compile_job_t *job, int status, const char *log)
 {
     int signal = WIFSIGNALED (status) ? WTERMSIG (status) : WEXITSTATUS (status) > 128 ? WEXITSTATUS (status) - 128 : 0;
@@ -293,7 +319,7 @@ int kc_front_clang (const kc_compile_request_t *r, kc_compiled_t *c)
         r->tool, "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_80", "-Xclang",
         "-target-feature", "-Xclang", "+ptx75", "-Wno-unknown-cuda-version", "--cuda-path=/nonexistent", "-nostdinc", "-isystem", "include",
         "-gline-tables-only", "-fdebug-compilation-dir=.", "-O3", "-S", "-fno-exceptions", "-fno-rtti", "-fmath-errno",
-        "-fno-crash-diagnostics", "-fno-color-diagnostics", "-Wno-unused-variable", "-ftemplate-depth=512"};
+        "-fno-crash-diagnostics", "-fno-color-diagnostics", "-Wno-unused-variable", "-fshow-overloads=best", "-ftemplate-depth=512"};
     for (size_t i = 0; i < KC_COUNT (fixed); i++)
         argv[n++] = fixed[i];
     argv[n++] = job->cxx20 ? "-std=c++20" : "-std=c++17";
@@ -316,6 +342,7 @@ int kc_front_clang (const kc_compile_request_t *r, kc_compiled_t *c)
     log = kc_fs_read ("log", KC_COMPILE_RAW_LOG, NULL, NULL);
     if (!log)
         log = kc_strdup ("");
+    s_unwrap (log);
     if (!WIFEXITED (status) || WEXITSTATUS (status) != 0) {
         s_failed (c, job, status, log);
         goto out;

@@ -76,8 +76,10 @@ static s_build_t s_build (const kc_nvrtc_api_t *api, const kc_compile_job_t *job
     options[n++] = "-lineinfo";
     options[n++] = job->cxx20 ? "--std=c++20" : "--std=c++17";
     options[n++] = "--no-source-include";
-    options[n++] = "--no-cache";
-    options[n++] = "--frandom-seed=kc";
+    if (api->major > 12 || (api->major == 12 && api->minor >= 9)) { // older ones do not know them
+        options[n++] = "--no-cache";
+        options[n++] = "--frandom-seed=kc";
+    }
     // Unused variables and functions are normal in kernels with tunables.
     options[n++] = "--diag-suppress=177,550,1650";
     if (job->fast_math)
@@ -146,10 +148,22 @@ static int s_broken (const kc_nvrtc_api_t *api, kc_compiled_t *c, const s_build_
     return -1;
 }
 
-static int s_failed (const kc_nvrtc_api_t *api, const kc_compile_job_t *job, kc_compiled_t *c, const s_build_t *b)
+static int s_failed (const kc_nvrtc_api_t *api, const kc_compile_job_t *job, kc_compiled_t *c, const s_build_t *b, const char *unit,
+                     const char *arch)
 {
     if (b->rc == KC_NVRTC_ERROR_COMPILATION || b->rc == KC_NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID) {
+        // ptxas names lines of the PTX; to find the author's, the PTX is made again without ptxas.
+        if (arch && strstr (b->log, "ptxas ")) {
+            char *virt = kc_asprintf ("compute_%s", arch + strlen ("sm_"));
+            s_build_t again = s_build (api, job, unit, virt, false);
+            c->ptx = again.ptx;
+            again.ptx = NULL;
+            s_build_clear (&again, job->n_kernels);
+            free (virt);
+        }
         kc_compile_log (c, job, b->log, true);
+        free (c->ptx);
+        c->ptx = NULL;
         return -1;
     }
     if (b->rc == KC_NVRTC_ERROR_OUT_OF_MEMORY) {
@@ -205,14 +219,14 @@ int kc_front_nvrtc (kc_nvrtc_api_t *api, const kc_compile_request_t *r, kc_compi
     if (job->want_ptx) {
         virt = s_build (api, job, unit, "compute_80", false);
         if (virt.rc != 0) {
-            s_failed (api, job, c, &virt);
+            s_failed (api, job, c, &virt, unit, NULL);
             goto out;
         }
     }
     if (arch) {
         real = s_build (api, job, unit, arch, true);
         if (real.rc != 0 && job->want_cubin) {
-            s_failed (api, job, c, &real);
+            s_failed (api, job, c, &real, unit, arch);
             goto out;
         }
         if (real.rc != 0)

@@ -23,30 +23,30 @@ KC_FN int __uni_sync (unsigned mask, int p) { return __nvvm_vote_uni_sync (mask,
 KC_FN unsigned __ballot_sync (unsigned mask, int p) { return __nvvm_vote_ballot_sync (mask, p); }
 
 // Width w: segments of w lanes; the packed operand holds the clamp and the segment mask.
-#define KC_SHFL(name, insn, edge)                                                              \
-    KC_FN int name (unsigned mask, int v, int lane, int w = 32)                                \
-    { return __nvvm_shfl_sync_##insn##_i32 (mask, v, lane, ((32 - w) << 8) | edge); }          \
-    KC_FN unsigned name (unsigned mask, unsigned v, int lane, int w = 32)                      \
+#define KC_SHFL(name, insn, edge, L)                                                              \
+    KC_FN int name (unsigned mask, int v, L lane, int w = 32)                                \
+    { return __nvvm_shfl_sync_##insn##_i32 (mask, v, (int)lane, ((32 - w) << 8) | edge); }          \
+    KC_FN unsigned name (unsigned mask, unsigned v, L lane, int w = 32)                      \
     { return (unsigned)name (mask, (int)v, lane, w); }                                         \
-    KC_FN float name (unsigned mask, float v, int lane, int w = 32)                            \
+    KC_FN float name (unsigned mask, float v, L lane, int w = 32)                            \
     { return __builtin_bit_cast (float, name (mask, __builtin_bit_cast (int, v), lane, w)); }  \
-    KC_FN unsigned long long name (unsigned mask, unsigned long long v, int lane, int w = 32)  \
+    KC_FN unsigned long long name (unsigned mask, unsigned long long v, L lane, int w = 32)  \
     {                                                                                          \
         unsigned lo = name (mask, (unsigned)v, lane, w), hi = name (mask, (unsigned)(v >> 32), lane, w); \
         return ((unsigned long long)hi << 32) | lo;                                            \
     }                                                                                          \
-    KC_FN long long name (unsigned mask, long long v, int lane, int w = 32)                    \
+    KC_FN long long name (unsigned mask, long long v, L lane, int w = 32)                    \
     { return (long long)name (mask, (unsigned long long)v, lane, w); }                         \
-    KC_FN long name (unsigned mask, long v, int lane, int w = 32)                              \
+    KC_FN long name (unsigned mask, long v, L lane, int w = 32)                              \
     { return (long)name (mask, (unsigned long long)v, lane, w); }                              \
-    KC_FN unsigned long name (unsigned mask, unsigned long v, int lane, int w = 32)            \
+    KC_FN unsigned long name (unsigned mask, unsigned long v, L lane, int w = 32)            \
     { return (unsigned long)name (mask, (unsigned long long)v, lane, w); }                     \
-    KC_FN double name (unsigned mask, double v, int lane, int w = 32)                          \
+    KC_FN double name (unsigned mask, double v, L lane, int w = 32)                          \
     { return __builtin_bit_cast (double, name (mask, __builtin_bit_cast (unsigned long long, v), lane, w)); }
-KC_SHFL (__shfl_sync, idx, 0x1f)
-KC_SHFL (__shfl_up_sync, up, 0)
-KC_SHFL (__shfl_down_sync, down, 0x1f)
-KC_SHFL (__shfl_xor_sync, bfly, 0x1f)
+KC_SHFL (__shfl_sync, idx, 0x1f, int)
+KC_SHFL (__shfl_up_sync, up, 0, unsigned)
+KC_SHFL (__shfl_down_sync, down, 0x1f, unsigned)
+KC_SHFL (__shfl_xor_sync, bfly, 0x1f, int)
 
 #define KC_MATCH(T, bits, cast)                                                                \
     KC_FN unsigned __match_any_sync (unsigned mask, T v) { return __nvvm_match_any_sync_i##bits (mask, cast v); } \

@@ -54,6 +54,29 @@ static void s_refuse (s_check_t *k, const ptx_instr_t *i, const char *what, cons
     kc_compiled_fix (k->c, rule);
 }
 
+// The line of the first store or atomic of 'f' whose address comes from the variable; 0 when it is not in here.
+static uint32_t s_write_line (const ptx_func_t *f, int32_t symbol)
+{
+    bool *from = (bool *)kc_calloc (f->n_regs + 1u, sizeof *from);
+    uint32_t line = 0;
+    for (uint32_t n = 0; n < f->n_instrs && !line; n++) {
+        const ptx_instr_t *i = &f->instrs[n];
+        bool writes = ptx_is_store (i) || ptx_is_atomic (i), any = false;
+        for (uint32_t o = 0; o < i->n_operands; o++) {
+            const ptx_operand_t *p = &f->operands[i->operand + o];
+            bool derived = p->symbol == symbol || (p->reg >= 0 && from[p->reg] && (o > 0 || p->kind != PTX_OP_REG));
+            if (derived && writes && p->kind == PTX_OP_ADDRESS)
+                line = i->line;
+            any |= derived;
+        }
+        const ptx_operand_t *dest = i->n_operands ? &f->operands[i->operand] : NULL;
+        if (any && !writes && !ptx_is_load (i) && dest && dest->kind == PTX_OP_REG && dest->reg >= 0)
+            from[dest->reg] = true;
+    }
+    free (from);
+    return line;
+}
+
 static void s_operand (s_check_t *k, const ptx_instr_t *i, const ptx_operand_t *o)
 {
     if (o->kind == PTX_OP_SREG) {
@@ -77,7 +100,10 @@ static void s_operand (s_check_t *k, const ptx_instr_t *i, const ptx_operand_t *
     if (s->kind == PTX_SYM_VAR && s->written && s->func < 0
         && (s->space == PTX_SPACE_GLOBAL || s->space == PTX_SPACE_CONST)) {
         char *text = kc_asprintf ("the code may write the module variable %s: it would keep its value between launches", s->name);
-        s_refuse (k, i, text, "put it into a buffer: //@ scratch name type[size] (zero), and give it to the kernel as an argument");
+        uint32_t line = s_write_line (k->f, o->symbol);
+        ptx_instr_t at = *i;
+        at.line = line ? line : i->line;
+        s_refuse (k, &at, text, "put it into a buffer: //@ scratch name type[size] (zero), and give it to the kernel as an argument");
         free (text);
     }
     if (s->kind == PTX_SYM_FUNC && i->opcode == PTX_CALL) {

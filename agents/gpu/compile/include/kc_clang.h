@@ -31,9 +31,10 @@ extern "C" __device__ int printf (const char *, ...);
 extern "C" __device__ void __assertfail (const char *, const char *, unsigned, const char *, size_t);
 extern "C" __device__ void *malloc (size_t); // declared so that the policy, not the parser, refuses them
 extern "C" __device__ void free (void *);
-extern "C" __device__ void *memcpy (void *, const void *, size_t);
-extern "C" __device__ void *memset (void *, int, size_t);
-extern "C" __device__ void *memmove (void *, const void *, size_t);
+// The built-in forms become loops; calls would stay undefined.
+KC_FN void *memcpy (void *to, const void *from, size_t n) { return __builtin_memcpy (to, from, n); }
+KC_FN void *memset (void *to, int v, size_t n) { return __builtin_memset (to, v, n); }
+KC_FN void *memmove (void *to, const void *from, size_t n) { return __builtin_memmove (to, from, n); }
 __device__ inline void *operator new (size_t, void *p) noexcept { return p; }
 __device__ inline void *operator new[] (size_t, void *p) noexcept { return p; }
 

@@ -195,8 +195,7 @@ KC_FN float fdividef (float x, float y);
     KC_FN bool isnan (T x) { return x != x; }                                                  \
     KC_FN bool isinf (T x) { return __builtin_fabs (x) == inf; }                               \
     KC_FN bool isfinite (T x) { return __builtin_fabs (x) < inf; }                             \
-    KC_FN bool signbit (T x) { return __builtin_bit_cast (U, x) >> (bits - 1); }               \
-    KC_FN bool isnormal (T x) { return __builtin_isnormal (x); }
+    KC_FN bool signbit (T x) { return __builtin_bit_cast (U, x) >> (bits - 1); }              
 KC_CLASSIFY (float, 32, unsigned, __builtin_huge_val ())
 KC_CLASSIFY (double, 64, unsigned long long, __builtin_huge_val ())
 KC_FN float nanf (const char *) { return __builtin_nanf (""); }

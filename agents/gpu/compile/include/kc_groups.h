@@ -7,7 +7,6 @@ namespace cooperative_groups {
 
 struct thread_block {
     KC_GROUP_FN void sync () const { __syncthreads (); }
-    KC_GROUP_FN static void arrive_and_wait () { __syncthreads (); }
     KC_GROUP_FN unsigned thread_rank () const { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
     KC_GROUP_FN unsigned size () const { return blockDim.x * blockDim.y * blockDim.z; }
     KC_GROUP_FN unsigned num_threads () const { return size (); }

@@ -274,9 +274,11 @@ KC_SIGNS (long, unsigned long) KC_SIGNS (long long, unsigned long long)
 template <class T> using make_unsigned_t = typename make_unsigned<T>::type;
 template <class T> using make_signed_t = typename make_signed<T>::type;
 
+#ifndef __CUDACC_RTC__ // NVRTC has these
 template <class T> __host__ __device__ constexpr remove_reference_t<T> &&move (T &&x) noexcept { return static_cast<remove_reference_t<T> &&> (x); }
 template <class T> __host__ __device__ constexpr T &&forward (remove_reference_t<T> &x) noexcept { return static_cast<T &&> (x); }
 template <class T> __host__ __device__ constexpr T &&forward (remove_reference_t<T> &&x) noexcept { return static_cast<T &&> (x); }
+#endif
 template <class T> __host__ __device__ constexpr void swap (T &a, T &b) { T t = static_cast<T &&> (a); a = static_cast<T &&> (b); b = static_cast<T &&> (t); }
 template <class T, class U = T> __host__ __device__ constexpr T exchange (T &a, U &&b) { T t = static_cast<T &&> (a); a = static_cast<U &&> (b); return t; }
 
@@ -365,6 +367,30 @@ template <class T> struct kc_count<T, 1> { typedef integer_sequence<T, T (0)> ty
 template <class T, T N> using make_integer_sequence = typename kc_count<T, (size_t)N>::type;
 template <size_t N> using make_index_sequence = make_integer_sequence<size_t, N>;
 
+}
+
+// Integers are taken as double, mixed types as the wider one, as <cmath> has it; NVRTC lacks that.
+#ifdef __CUDACC_RTC__
+template <bool B> struct kc_as_double {};
+template <> struct kc_as_double<true> { typedef double type; };
+#define KC_OF_INT(name) \
+    template <class T> KC_FN typename kc_as_double<std::is_integral<T>::value>::type name (T x) { return ::name ((double)x); }
+#define KC_OF_TWO(name)                                                                        \
+    template <class A, class B> KC_FN typename kc_as_double<std::is_arithmetic<A>::value && std::is_arithmetic<B>::value && (std::is_integral<A>::value || std::is_integral<B>::value || sizeof (A) != sizeof (B))>::type name (A x, B y) \
+    { return ::name ((double)x, (double)y); }
+KC_OF_INT (exp) KC_OF_INT (exp2) KC_OF_INT (exp10) KC_OF_INT (expm1) KC_OF_INT (log) KC_OF_INT (log2) KC_OF_INT (log10)
+KC_OF_INT (log1p) KC_OF_INT (logb) KC_OF_INT (sin) KC_OF_INT (cos) KC_OF_INT (tan) KC_OF_INT (sinpi) KC_OF_INT (cospi)
+KC_OF_INT (asin) KC_OF_INT (acos) KC_OF_INT (atan) KC_OF_INT (sinh) KC_OF_INT (cosh) KC_OF_INT (tanh) KC_OF_INT (asinh)
+KC_OF_INT (acosh) KC_OF_INT (atanh) KC_OF_INT (erf) KC_OF_INT (erfc) KC_OF_INT (erfinv) KC_OF_INT (normcdf)
+KC_OF_INT (tgamma) KC_OF_INT (lgamma) KC_OF_INT (sqrt) KC_OF_INT (rsqrt) KC_OF_INT (cbrt) KC_OF_INT (rcbrt)
+KC_OF_INT (fabs) KC_OF_INT (floor) KC_OF_INT (ceil) KC_OF_INT (trunc) KC_OF_INT (round) KC_OF_INT (rint) KC_OF_INT (nearbyint)
+KC_OF_TWO (pow) KC_OF_TWO (atan2) KC_OF_TWO (fmod) KC_OF_TWO (remainder) KC_OF_TWO (hypot) KC_OF_TWO (nextafter)
+KC_OF_TWO (copysign) KC_OF_TWO (fmin) KC_OF_TWO (fmax) KC_OF_TWO (fdim)
+#undef KC_OF_INT
+#undef KC_OF_TWO
+#endif
+
+namespace std {
 #define KC_STD_MATH(X)                                                                         \
     X (abs) X (fabs) X (sqrt) X (exp) X (exp2) X (expm1) X (log) X (log2) X (log10) X (log1p) X (sin) X (cos) \
     X (tan) X (asin) X (acos) X (atan) X (atan2) X (sinh) X (cosh) X (tanh) X (asinh) X (acosh) X (atanh) \

@@ -3,6 +3,7 @@
 #pragma once
 
 #ifdef __CUDACC_RTC__
+#define KC_NODEBUG
 #define KC_FN __device__ static __forceinline__
 #else
 #include "kc_clang.h"

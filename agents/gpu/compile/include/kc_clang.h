@@ -22,7 +22,9 @@
 #define KC_BOUNDS_3(a, b, c) __attribute__ ((launch_bounds (a, b)))
 #define __launch_bounds__(...) \
     KC_BOUNDS_PICK (__VA_ARGS__, KC_BOUNDS_3, KC_BOUNDS_2, KC_BOUNDS_1, 0) (__VA_ARGS__)
-#define KC_FN __device__ static __inline__ __attribute__ ((always_inline))
+// Without positions of its own an inlined function is charged to the line that calls it.
+#define KC_NODEBUG __attribute__ ((nodebug))
+#define KC_FN __device__ static __inline__ __attribute__ ((always_inline, nodebug))
 
 typedef __SIZE_TYPE__ size_t;
 typedef __PTRDIFF_TYPE__ ptrdiff_t;

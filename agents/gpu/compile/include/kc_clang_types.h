@@ -27,9 +27,9 @@ KC_VEC (double, double, 16, 16)
 
 struct dim3 {
     unsigned x, y, z;
-    __host__ __device__ constexpr dim3 (unsigned a = 1, unsigned b = 1, unsigned c = 1) : x (a), y (b), z (c) {}
-    __host__ __device__ constexpr dim3 (uint3 v) : x (v.x), y (v.y), z (v.z) {}
-    __host__ __device__ constexpr operator uint3 () const { return uint3{x, y, z}; }
+    __host__ __device__ KC_NODEBUG constexpr dim3 (unsigned a = 1, unsigned b = 1, unsigned c = 1) : x (a), y (b), z (c) {}
+    __host__ __device__ KC_NODEBUG constexpr dim3 (uint3 v) : x (v.x), y (v.y), z (v.z) {}
+    __host__ __device__ KC_NODEBUG constexpr operator uint3 () const { return uint3{x, y, z}; }
 };
 
 KC_FN uint3 kc_tid () { return {(unsigned)__nvvm_read_ptx_sreg_tid_x (), (unsigned)__nvvm_read_ptx_sreg_tid_y (), (unsigned)__nvvm_read_ptx_sreg_tid_z ()}; }

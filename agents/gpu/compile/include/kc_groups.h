@@ -1,7 +1,7 @@
 // kc_groups.h: cooperative groups for one block: blocks, tiles, coalesced threads, reductions
 #pragma once
 
-#define KC_GROUP_FN __device__ __forceinline__
+#define KC_GROUP_FN __device__ __forceinline__ KC_NODEBUG
 
 namespace cooperative_groups {
 

@@ -5,8 +5,8 @@
 // Comparisons and special functions of both go through float.
 #pragma once
 
-#define KC_HFN __device__ static __forceinline__
-#define KC_HMEM __device__ __forceinline__
+#define KC_HFN __device__ static __forceinline__ KC_NODEBUG
+#define KC_HMEM __device__ __forceinline__ KC_NODEBUG
 
 struct __half_raw { unsigned short x; };
 struct __nv_bfloat16_raw { unsigned short x; };

@@ -1,6 +1,8 @@
 // kc_std.h: integer types, limits, mathematical constants, a small std
 #pragma once
 
+#define KC_STD_FN __host__ __device__ KC_NODEBUG
+
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
 typedef short int16_t;
@@ -201,8 +203,8 @@ typedef decltype (nullptr) nullptr_t;
 template <class T, T v> struct integral_constant {
     static constexpr T value = v;
     typedef T value_type;
-    __host__ __device__ constexpr operator T () const { return v; }
-    __host__ __device__ constexpr T operator() () const { return v; }
+    KC_STD_FN constexpr operator T () const { return v; }
+    KC_STD_FN constexpr T operator() () const { return v; }
 };
 typedef integral_constant<bool, true> true_type;
 typedef integral_constant<bool, false> false_type;
@@ -275,19 +277,19 @@ template <class T> using make_unsigned_t = typename make_unsigned<T>::type;
 template <class T> using make_signed_t = typename make_signed<T>::type;
 
 #ifndef __CUDACC_RTC__ // NVRTC has these
-template <class T> __host__ __device__ constexpr remove_reference_t<T> &&move (T &&x) noexcept { return static_cast<remove_reference_t<T> &&> (x); }
-template <class T> __host__ __device__ constexpr T &&forward (remove_reference_t<T> &x) noexcept { return static_cast<T &&> (x); }
-template <class T> __host__ __device__ constexpr T &&forward (remove_reference_t<T> &&x) noexcept { return static_cast<T &&> (x); }
+template <class T> KC_STD_FN constexpr remove_reference_t<T> &&move (T &&x) noexcept { return static_cast<remove_reference_t<T> &&> (x); }
+template <class T> KC_STD_FN constexpr T &&forward (remove_reference_t<T> &x) noexcept { return static_cast<T &&> (x); }
+template <class T> KC_STD_FN constexpr T &&forward (remove_reference_t<T> &&x) noexcept { return static_cast<T &&> (x); }
 #endif
-template <class T> __host__ __device__ constexpr void swap (T &a, T &b) { T t = static_cast<T &&> (a); a = static_cast<T &&> (b); b = static_cast<T &&> (t); }
-template <class T, class U = T> __host__ __device__ constexpr T exchange (T &a, U &&b) { T t = static_cast<T &&> (a); a = static_cast<U &&> (b); return t; }
+template <class T> KC_STD_FN constexpr void swap (T &a, T &b) { T t = static_cast<T &&> (a); a = static_cast<T &&> (b); b = static_cast<T &&> (t); }
+template <class T, class U = T> KC_STD_FN constexpr T exchange (T &a, U &&b) { T t = static_cast<T &&> (a); a = static_cast<U &&> (b); return t; }
 
 // Two types are allowed, because constants of a program are enumerators.
-template <class T> __host__ __device__ constexpr const T &min (const T &a, const T &b) { return b < a ? b : a; }
-template <class T> __host__ __device__ constexpr const T &max (const T &a, const T &b) { return a < b ? b : a; }
-template <class A, class B> __host__ __device__ constexpr enable_if_t<!is_same<A, B>::value, common_type_t<A, B>> min (const A &a, const B &b) { typedef common_type_t<A, B> T; return (T)b < (T)a ? (T)b : (T)a; }
-template <class A, class B> __host__ __device__ constexpr enable_if_t<!is_same<A, B>::value, common_type_t<A, B>> max (const A &a, const B &b) { typedef common_type_t<A, B> T; return (T)a < (T)b ? (T)b : (T)a; }
-template <class T> __host__ __device__ constexpr const T &clamp (const T &v, const T &lo, const T &hi) { return v < lo ? lo : hi < v ? hi : v; }
+template <class T> KC_STD_FN constexpr const T &min (const T &a, const T &b) { return b < a ? b : a; }
+template <class T> KC_STD_FN constexpr const T &max (const T &a, const T &b) { return a < b ? b : a; }
+template <class A, class B> KC_STD_FN constexpr enable_if_t<!is_same<A, B>::value, common_type_t<A, B>> min (const A &a, const B &b) { typedef common_type_t<A, B> T; return (T)b < (T)a ? (T)b : (T)a; }
+template <class A, class B> KC_STD_FN constexpr enable_if_t<!is_same<A, B>::value, common_type_t<A, B>> max (const A &a, const B &b) { typedef common_type_t<A, B> T; return (T)a < (T)b ? (T)b : (T)a; }
+template <class T> KC_STD_FN constexpr const T &clamp (const T &v, const T &lo, const T &hi) { return v < lo ? lo : hi < v ? hi : v; }
 
 enum float_round_style { round_toward_zero = 0, round_to_nearest = 1 };
 template <class T> struct numeric_limits { static constexpr bool is_specialized = false; };
@@ -295,12 +297,12 @@ template <class T> struct numeric_limits { static constexpr bool is_specialized 
     template <> struct numeric_limits<T> {                                                     \
         static constexpr bool is_specialized = true, is_signed = sign, is_integer = true, is_exact = true, has_infinity = false; \
         static constexpr int digits = (int)sizeof (T) * 8 - sign, radix = 2, digits10 = digits * 3 / 10; \
-        __host__ __device__ static constexpr T min () noexcept { return lo; }                  \
-        __host__ __device__ static constexpr T lowest () noexcept { return lo; }               \
-        __host__ __device__ static constexpr T max () noexcept { return hi; }                  \
-        __host__ __device__ static constexpr T epsilon () noexcept { return 0; }               \
-        __host__ __device__ static constexpr T infinity () noexcept { return 0; }              \
-        __host__ __device__ static constexpr T quiet_NaN () noexcept { return 0; }             \
+        KC_STD_FN static constexpr T min () noexcept { return lo; }                  \
+        KC_STD_FN static constexpr T lowest () noexcept { return lo; }               \
+        KC_STD_FN static constexpr T max () noexcept { return hi; }                  \
+        KC_STD_FN static constexpr T epsilon () noexcept { return 0; }               \
+        KC_STD_FN static constexpr T infinity () noexcept { return 0; }              \
+        KC_STD_FN static constexpr T quiet_NaN () noexcept { return 0; }             \
     };
 KC_LIMITS_INT (bool, false, true, false)
 KC_LIMITS_INT (char, CHAR_MIN, CHAR_MAX, true)
@@ -318,44 +320,44 @@ KC_LIMITS_INT (unsigned long long, 0ull, ULLONG_MAX, false)
     template <> struct numeric_limits<T> {                                                     \
         static constexpr bool is_specialized = true, is_signed = true, is_integer = false, is_exact = false, has_infinity = true, has_quiet_NaN = true, is_iec559 = true; \
         static constexpr int digits = dig, radix = 2, digits10 = dig10;                        \
-        __host__ __device__ static constexpr T min () noexcept { return lo; }                  \
-        __host__ __device__ static constexpr T lowest () noexcept { return -hi; }              \
-        __host__ __device__ static constexpr T max () noexcept { return hi; }                  \
-        __host__ __device__ static constexpr T epsilon () noexcept { return eps; }             \
-        __host__ __device__ static constexpr T denorm_min () noexcept { return tiny; }         \
-        __host__ __device__ static constexpr T infinity () noexcept { return inf; }            \
-        __host__ __device__ static constexpr T quiet_NaN () noexcept { return nan; }           \
+        KC_STD_FN static constexpr T min () noexcept { return lo; }                  \
+        KC_STD_FN static constexpr T lowest () noexcept { return -hi; }              \
+        KC_STD_FN static constexpr T max () noexcept { return hi; }                  \
+        KC_STD_FN static constexpr T epsilon () noexcept { return eps; }             \
+        KC_STD_FN static constexpr T denorm_min () noexcept { return tiny; }         \
+        KC_STD_FN static constexpr T infinity () noexcept { return inf; }            \
+        KC_STD_FN static constexpr T quiet_NaN () noexcept { return nan; }           \
     };
 KC_LIMITS_FLOAT (float, FLT_MIN, FLT_MAX, FLT_EPSILON, FLT_TRUE_MIN, 24, 6, KC_INFF, KC_NANF)
 KC_LIMITS_FLOAT (double, DBL_MIN, DBL_MAX, DBL_EPSILON, DBL_TRUE_MIN, 53, 15, KC_INF, KC_NAN)
 #undef KC_LIMITS_INT
 #undef KC_LIMITS_FLOAT
 
-template <class T = void> struct plus { __host__ __device__ constexpr T operator() (const T &a, const T &b) const { return a + b; } };
-template <class T = void> struct minus { __host__ __device__ constexpr T operator() (const T &a, const T &b) const { return a - b; } };
-template <class T = void> struct multiplies { __host__ __device__ constexpr T operator() (const T &a, const T &b) const { return a * b; } };
-template <class T = void> struct less { __host__ __device__ constexpr bool operator() (const T &a, const T &b) const { return a < b; } };
-template <class T = void> struct greater { __host__ __device__ constexpr bool operator() (const T &a, const T &b) const { return a > b; } };
+template <class T = void> struct plus { KC_STD_FN constexpr T operator() (const T &a, const T &b) const { return a + b; } };
+template <class T = void> struct minus { KC_STD_FN constexpr T operator() (const T &a, const T &b) const { return a - b; } };
+template <class T = void> struct multiplies { KC_STD_FN constexpr T operator() (const T &a, const T &b) const { return a * b; } };
+template <class T = void> struct less { KC_STD_FN constexpr bool operator() (const T &a, const T &b) const { return a < b; } };
+template <class T = void> struct greater { KC_STD_FN constexpr bool operator() (const T &a, const T &b) const { return a > b; } };
 template <class A, class B> struct pair {
     A first;
     B second;
-    __host__ __device__ constexpr pair () : first (), second () {}
-    __host__ __device__ constexpr pair (const A &a, const B &b) : first (a), second (b) {}
+    KC_STD_FN constexpr pair () : first (), second () {}
+    KC_STD_FN constexpr pair (const A &a, const B &b) : first (a), second (b) {}
 };
-template <class A, class B> __host__ __device__ constexpr pair<decay_t<A>, decay_t<B>> make_pair (A &&a, B &&b) { return pair<decay_t<A>, decay_t<B>> (a, b); }
+template <class A, class B> KC_STD_FN constexpr pair<decay_t<A>, decay_t<B>> make_pair (A &&a, B &&b) { return pair<decay_t<A>, decay_t<B>> (a, b); }
 template <class T, size_t N> struct array {
     typedef T value_type;
     T kc_items[N ? N : 1];
-    __host__ __device__ constexpr T &operator[] (size_t i) { return kc_items[i]; }
-    __host__ __device__ constexpr const T &operator[] (size_t i) const { return kc_items[i]; }
-    __host__ __device__ constexpr T *data () { return kc_items; }
-    __host__ __device__ constexpr const T *data () const { return kc_items; }
-    __host__ __device__ constexpr T *begin () { return kc_items; }
-    __host__ __device__ constexpr T *end () { return kc_items + N; }
-    __host__ __device__ constexpr const T *begin () const { return kc_items; }
-    __host__ __device__ constexpr const T *end () const { return kc_items + N; }
-    __host__ __device__ static constexpr size_t size () { return N; }
-    __host__ __device__ constexpr void fill (const T &v) { for (size_t i = 0; i < N; i++) kc_items[i] = v; }
+    KC_STD_FN constexpr T &operator[] (size_t i) { return kc_items[i]; }
+    KC_STD_FN constexpr const T &operator[] (size_t i) const { return kc_items[i]; }
+    KC_STD_FN constexpr T *data () { return kc_items; }
+    KC_STD_FN constexpr const T *data () const { return kc_items; }
+    KC_STD_FN constexpr T *begin () { return kc_items; }
+    KC_STD_FN constexpr T *end () { return kc_items + N; }
+    KC_STD_FN constexpr const T *begin () const { return kc_items; }
+    KC_STD_FN constexpr const T *end () const { return kc_items + N; }
+    KC_STD_FN static constexpr size_t size () { return N; }
+    KC_STD_FN constexpr void fill (const T &v) { for (size_t i = 0; i < N; i++) kc_items[i] = v; }
 };
 template <class T, T... I> struct integer_sequence { static constexpr size_t size () { return sizeof...(I); } };
 template <size_t... I> using index_sequence = integer_sequence<size_t, I...>;

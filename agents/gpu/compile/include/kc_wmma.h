@@ -24,8 +24,8 @@ template <class Use, int M, int N, int K, class T, class Layout = void> struct f
         typedef store element_type;                                                            \
         enum { num_elements = n, num_storage_elements = n };                                   \
         __align__ (4) store x[n];                                                              \
-        __device__ __forceinline__ unsigned &kc_r (int i) { return ((unsigned *)x)[i]; }       \
-        __device__ __forceinline__ unsigned kc_r (int i) const { return ((const unsigned *)x)[i]; } \
+        KC_HMEM unsigned &kc_r (int i) { return ((unsigned *)x)[i]; }       \
+        KC_HMEM unsigned kc_r (int i) const { return ((const unsigned *)x)[i]; } \
     };
 #define KC_FRAGMENTS(M, N, K, T, store, na, nb)                                                \
     KC_FRAGMENT (matrix_a, M, N, K, T, row_major, store, na) KC_FRAGMENT (matrix_a, M, N, K, T, col_major, store, na) \

@@ -646,9 +646,76 @@ static void random_events_keep_every_promise (void **state)
                  && poisons > 0); // the run went through the interesting places
 }
 
+// Round robin: between two grants of a flow that has something waiting, no other flow
+// gets more than one.
+static void no_flow_waits_longer_than_one_turn_of_the_others (void **state)
+{
+    (void)state;
+    enum { FLOWS = 9, ROUNDS = 20000 };
+    world_t w = {.dice = number ("KC_SEED", (uint64_t)kc_clock_wall_ms ()) | 1};
+    kc_core_config_t config = {.beat_ms = 1000, .dead_ms = DEAD_MS, .tick_ms = TICK_MS};
+    w.core = kc_core_new (&config, 0);
+    static const char *const ops[] = {"evaluator.evaluate"};
+    kc_hello_t planner = {
+        .instance = "planner-1", .boot = "b", .role = KC_ROLE_PLANNER};
+    kc_hello_t worker = {.instance = "evaluator-1",
+                         .boot = "b",
+                         .role = KC_ROLE_EVALUATOR,
+                         .ops = ops,
+                         .n_ops = 1,
+                         .slots = 2};
+    kc_core_hello (w.core, 0, &planner, 0);
+    kc_core_hello (w.core, 1, &worker, 0);
+    int waiting[FLOWS] = {0}, passed[FLOWS] = {0}, running[8], n_running = 0, next = 0;
+    int64_t served = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        // The lower a flow's number, the more it asks; the worker is slower than all
+        // together.
+        int flow = (int)(roll (&w, FLOWS) * roll (&w, FLOWS) / FLOWS);
+        char id[24], name[24];
+        if (roll (&w, 5) < 3 && waiting[flow] < 500) {
+            (void)snprintf (id, sizeof id, "f.%d", next);
+            (void)snprintf (name, sizeof name, "flow%d", flow);
+            kc_ask_t ask = {.id = id,
+                            .op = ops[0],
+                            .flow = name,
+                            .sum = "0123456789abcdef",
+                            .need_key = ""};
+            kc_core_request (w.core, 0, &ask, parcel_new (&w, next * FLOWS + flow), 0);
+            next++;
+            waiting[flow]++;
+        }
+        else if (n_running > 0) {
+            int which = (int)roll (&w, (uint64_t)n_running);
+            (void)snprintf (id, sizeof id, "f.%d", running[which]);
+            running[which] = running[--n_running];
+            kc_core_reply (w.core, 1, id, parcel_new (&w, 0), false, 0);
+        }
+        for (kc_effect_t e; kc_core_next (w.core, &e); kc_effect_free (&e)) {
+            if (e.kind != KC_DO_GRANT)
+                continue;
+            int tag = ((const parcel_t *)(const void *)e.parcel)->id, got = tag % FLOWS;
+            assert_true (n_running < 2);
+            running[n_running++] = tag / FLOWS;
+            served++;
+            waiting[got]--;
+            passed[got] = 0;
+            for (int f = 0; f < FLOWS; f++)
+                if (f != got) {
+                    passed[f] = waiting[f] > 0 ? passed[f] + 1 : 0;
+                    assert_true (passed[f] <= FLOWS - 1);
+                }
+        }
+    }
+    assert_true (served > ROUNDS / 4);
+    kc_core_destroy (&w.core);
+    assert_int_equal (w.parcels, 0);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (random_events_keep_every_promise)};
+        cmocka_unit_test (random_events_keep_every_promise),
+        cmocka_unit_test (no_flow_waits_longer_than_one_turn_of_the_others)};
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -417,6 +417,23 @@ static void s_statement (s_statement_t **list, size_t *n, int line, const char *
     st->comment = *p ? kc_text_trim (p + 1, p + strlen (p)) : NULL;
 }
 
+// "//@ source": what follows is the source from its first line on; only plan lines may stand before it.
+static int s_source_marker (kc_text_parser_t *s, s_statement_t *st, kc_buf_t *source)
+{
+    if (strcmp (st->text, "source"))
+        return 0;
+    s->line = st->line;
+    for (size_t i = 0; i < source->size; i++)
+        if (source->data[i] != '\n')
+            return kc_text_bad (s, "only plan lines may stand before //@ source");
+    if (s->out->source_line)
+        return kc_text_bad (s, "//@ source stands there twice");
+    kc_buf_clear (source);
+    s->out->source_line = st->line;
+    kc_set (&st->text, "");
+    return 1;
+}
+
 // Split into source (plan lines emptied, so line numbers stay) and statements.
 static int s_split (kc_text_parser_t *s, const char *text, size_t size, kc_buf_t *source, s_statement_t **list, size_t *n)
 {
@@ -444,6 +461,15 @@ static int s_split (kc_text_parser_t *s, const char *text, size_t size, kc_buf_t
                 s_statement (list, n, first, kc_buf_str (&joined));
                 kc_buf_clear (&joined);
                 first = 0;
+                int marker = s_source_marker (s, &(*list)[*n - 1], source);
+                if (marker < 0) {
+                    kc_buf_free (&joined);
+                    return -1;
+                }
+                if (marker && eol) { // its own line end belongs to the plan
+                    p = eol + 1;
+                    continue;
+                }
             }
         }
         else
@@ -463,7 +489,7 @@ static int s_dispatch (kc_text_parser_t *s, const s_statement_t *st)
     static const char *const words[] = {
         "const", "host", "scratch", "prepared", "view", "tensormap", "launch", "matmul", "conv",   "rnn",
         "attention", "copy", "fill", "for", "if", "else", "end", "prepare", "block", "options", "order", "graph",
-        "stream", "task", "dim", "input", "param", "output", "inout", "check", "policy", "tune"};
+        "stream", "source", "task", "dim", "input", "param", "output", "inout", "check", "policy", "tune"};
     s->line = st->line;
     const char *p = st->text;
     char *word = kc_text_word (&p);
@@ -497,7 +523,7 @@ static int s_read_signatures (kc_text_parser_t *s)
         s->line = 0;
         if (!strncmp (text, "line ", 5)) { // "line 12: what"
             char *end;
-            s->line = (int)strtol (text + 5, &end, 10);
+            s->line = (int)strtol (text + 5, &end, 10) + s->out->source_line;
             text = *end == ':' ? end + 2 : end;
         }
         return kc_text_bad (s, "%s", text);
@@ -547,7 +573,8 @@ static void s_finish (kc_text_parser_t *s)
     for (size_t i = 0; i < s->signatures->n; i++)
         if (!s->launched[i])
             *(char **)kc_push (&out->warnings, &out->n_warnings, sizeof (char *)) = kc_asprintf (
-                "line %d: no line launches kernel %s", s->signatures->items[i].line, s->signatures->items[i].name);
+                "line %d: no line launches kernel %s", s->signatures->items[i].line + out->source_line,
+                s->signatures->items[i].name);
     s->line = 0;
     kc_errs_t errs = {0};
     if (kc_program_normalise (s->program, s->findings) < 0)

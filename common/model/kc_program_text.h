@@ -14,7 +14,8 @@
  *
  * GRID and BLOCK: an expression, [x, y, z], dim3(x, y, z) or (x, y).  Arguments: tensor, tensor + E, value, or
  * param=one of these; parameters not named take what has their name.  A trailing \ continues a line; what
- * follows ; is a comment.  "block" begins a new block where nothing else does.
+ * follows ; is a comment.  "block" begins a new block where nothing else does.  Behind "//@ source" the source
+ * begins with its line 1 (the writer needs it where a source has no empty lines for the plan).
  *
  * One .cu file holds device code and, in lines that begin with //@, the plan (constants, buffers,
  * views, launches ...) and optionally the task (dims, tensors, checks, tunables).  Parsing splits it
@@ -92,6 +93,7 @@ typedef struct kc_task_text {
 typedef struct kc_program_text {
     kc_program_t *program; // tunables are among its constants, at their defaults
     kc_task_text_t *task;  // NULL: the file has no task lines
+    int source_line; // line of //@ source: the source's line 1 is the next one; 0 = lines are the file's
     // Where things stand in the file, 0 = nowhere.  Steps: prepare blocks first, then blocks, flattened.
     size_t n_step_lines;
     int *step_lines;

@@ -1,7 +1,7 @@
 // kc_text_write.c - a program (and its task) as text that parses to the same hash
 //
-// Plan lines are put in front of the source where the source begins with enough empty lines (the places of
-// the lines that were read), so that line numbers stay; the rest is put before it.
+// Plan lines take the empty lines that the source begins with (the places of those that were read), so that
+// line numbers stay; where these are too few, //@ source separates plan and source.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,17 +247,15 @@ static void s_blocks (s_writer_t *w, const kc_program_block_t *blocks, size_t n)
 
 // ---- the file ----
 
-// Put the plan before the source, using up as many of its leading empty lines as the plan has lines.
+// Put the plan into the empty lines that the source begins with, else before it, with a marker in between.
 static char *s_join (const char *plan, const char *source)
 {
-    size_t lines = 0;
+    size_t lines = 0, empty = strspn (source, "\n");
     for (const char *p = plan; (p = strchr (p, '\n')) != NULL; p++)
         lines++;
-    while (lines > 0 && *source == '\n') {
-        source++;
-        lines--;
-    }
-    return kc_asprintf ("%s%s", plan, source);
+    if (lines <= empty)
+        return kc_asprintf ("%s%s", plan, source + lines);
+    return kc_asprintf ("%s//@ source\n%s", plan, source);
 }
 
 static bool s_has_plan_line (const char *source)

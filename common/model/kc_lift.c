@@ -393,7 +393,9 @@ char *kc_lift (const char *text, size_t size, const kc_card_t *card, kc_err_t *e
     kc_ctokens_read (&s.t, copy, s.size);
     kc_signatures_t *signatures = kc_signatures_read (copy, e);
     char *out = signatures ? s_lift (&s, signatures, e) : NULL;
-    if (!out && e->code != KC_EUNSUPPORTED)
+    if (!out && !*e->text)
+        kc_fail (e, KC_EUNSUPPORTED, "line %d: this launcher is not understood", s.t.items[s.head < s.t.n ? s.head : 0].line);
+    if (!out)
         e->code = KC_EUNSUPPORTED;
     kc_signatures_destroy (&signatures);
     s_free (&s);

@@ -222,7 +222,7 @@ void kc_queue_held (const kc_core_t *self, const kc_queue_t *queue, char *out,
     char need[256];
     kc_need_text (&queue->need, need, sizeof need);
     if (serving == 0)
-        (void)snprintf (out, room, "no worker serves %s; is a %s in the fleet?",
+        (void)snprintf (out, room, "no worker serves %s; the fleet needs a process of role %s",
                         queue->op->name, kc_role_name (queue->op->server));
     else if (able == 0)
         (void)snprintf (out, room, "needs %s; connected: %s%s", need, list,

@@ -464,7 +464,7 @@ static void the_status_names_sessions_and_why_a_request_is_held (void **state)
         fail_msg ("%s", err.text);
     assert_non_null (
         strstr (a.payload,
-                "no worker serves evaluator.evaluate; is a evaluator in the fleet?"));
+                "no worker serves evaluator.evaluate; the fleet needs a process of role evaluator"));
     assert_non_null (strstr (a.payload, "\"instance\":\"planner-1\""));
     kc_answer_free (&a);
     kc_node_cancel (c->node, "none"); // unknown: harmless

@@ -15,8 +15,9 @@
 
 enum {
     S_DIM_MAX_BITS = 40,
-    S_SMALL = 8,               // dims up to this keep their value in added checks: they are structure, not size
-    S_CHECK_BYTES = 64 << 20,  // of all tensors of an added check
+    S_SMALL = 8, // dims up to this keep their value in added checks: they are
+                 // structure, not size
+    S_CHECK_BYTES = 64 << 20, // of all tensors of an added check
 };
 
 typedef struct s_make {
@@ -28,8 +29,9 @@ typedef struct s_make {
     bool bad;
 } s_make_t;
 
-#define S_BAD(m, line, ...)                                                                                            \
-    ((m)->bad = true, kc_finding ((m)->findings, KC_VERDICT_STATUS_PLAN_ERROR, line, -1, __VA_ARGS__))
+#define S_BAD(m, line, ...)                                                            \
+    ((m)->bad = true,                                                                  \
+     kc_finding ((m)->findings, KC_VERDICT_STATUS_PLAN_ERROR, line, -1, __VA_ARGS__))
 
 // ---- the device ----
 
@@ -39,10 +41,12 @@ static const struct {
     int max_threads_sm, max_blocks_sm;
     int64_t shared_block, shared_sm, shared_reserved;
 } s_limits[] = {
-    {50, 2048, 32, 49152, 65536, 0},          {60, 2048, 32, 49152, 65536, 0},         {70, 2048, 32, 98304, 98304, 0},
-    {75, 1024, 16, 65536, 65536, 0},          {80, 2048, 32, 166912, 167936, 1024},    {86, 1536, 16, 101376, 102400, 1024},
-    {87, 1536, 16, 166912, 167936, 1024},     {89, 1536, 24, 101376, 102400, 1024},    {90, 2048, 32, 232448, 233472, 1024},
-    {100, 2048, 32, 232448, 233472, 1024},    {120, 1536, 24, 101376, 102400, 1024},
+    {50, 2048, 32, 49152, 65536, 0},       {60, 2048, 32, 49152, 65536, 0},
+    {70, 2048, 32, 98304, 98304, 0},       {75, 1024, 16, 65536, 65536, 0},
+    {80, 2048, 32, 166912, 167936, 1024},  {86, 1536, 16, 101376, 102400, 1024},
+    {87, 1536, 16, 166912, 167936, 1024},  {89, 1536, 24, 101376, 102400, 1024},
+    {90, 2048, 32, 232448, 233472, 1024},  {100, 2048, 32, 232448, 233472, 1024},
+    {120, 1536, 24, 101376, 102400, 1024},
 };
 
 void kc_card_facts (const kc_card_device_t *device, kc_device_facts_t *facts)
@@ -60,9 +64,13 @@ void kc_card_facts (const kc_card_device_t *device, kc_device_facts_t *facts)
         .max_blocks_sm = s_limits[row].max_blocks_sm,
         .regs_sm = 65536,
         .regs_block = 65536,
-        .shared_block = device->has_shared_block && device->shared_block ? device->shared_block : s_limits[row].shared_block,
+        .shared_block = device->has_shared_block && device->shared_block
+                            ? device->shared_block
+                            : s_limits[row].shared_block,
         .shared_block_plain = 49152,
-        .shared_sm = device->has_shared_sm && device->shared_sm ? device->shared_sm : s_limits[row].shared_sm,
+        .shared_sm = device->has_shared_sm && device->shared_sm
+                         ? device->shared_sm
+                         : s_limits[row].shared_sm,
         .shared_reserved = s_limits[row].shared_reserved,
         .l2_bytes = device->has_l2_bytes ? device->l2_bytes : 0,
         .max_grid = {2147483647, 65535, 65535},
@@ -88,20 +96,24 @@ static int s_dim_name (void *arg, const char *name, kc_value_t *out, kc_err_t *e
     return 0;
 }
 
-static int s_dim_value (const char *text, const kc_task_setting_t *items, size_t n, int64_t *out, kc_err_t *err)
+static int s_dim_value (const char *text, const kc_task_setting_t *items, size_t n,
+                        int64_t *out, kc_err_t *err)
 {
     const char *known[KC_TEXT_DIMS];
     size_t n_known = 0;
     for (size_t i = 0; i < n && n_known < KC_COUNT (known); i++)
         known[n_known++] = items[i].name;
     s_dims_t dims = {items, n};
-    kc_expr_scope_t scope = {.arg = &dims, .name = s_dim_name, .known = known, .n_known = n_known};
+    kc_expr_scope_t scope = {
+        .arg = &dims, .name = s_dim_name, .known = known, .n_known = n_known};
     return kc_expr_int (text, &scope, out, err);
 }
 
-// A dim that others are computed from keeps its expression; 'over' replaces the value of those it names.
-static int s_resolve_dims (s_make_t *m, const kc_task_setting_t *set, size_t n_set, const kc_task_check_t *check,
-                           kc_task_setting_t **out, size_t *n_out)
+// A dim that others are computed from keeps its expression; 'over' replaces the value
+// of those it names.
+static int s_resolve_dims (s_make_t *m, const kc_task_setting_t *set, size_t n_set,
+                           const kc_task_check_t *check, kc_task_setting_t **out,
+                           size_t *n_out)
 {
     kc_err_t err;
     for (size_t i = 0; i < m->task->n_dims; i++) {
@@ -123,7 +135,8 @@ static int s_resolve_dims (s_make_t *m, const kc_task_setting_t *set, size_t n_s
         if (rc < 0)
             return S_BAD (m, line, "dim %s: %s", d->name, err.text);
         if (v < 1 || v > (int64_t)1 << S_DIM_MAX_BITS)
-            return S_BAD (m, line, "dim %s is %lld, possible are 1 to 2^40", d->name, (long long)v);
+            return S_BAD (m, line, "dim %s is %lld, possible are 1 to 2^40", d->name,
+                          (long long)v);
         kc_task_setting_t *s = kc_push (out, n_out, sizeof *s);
         kc_type_init (&kc_task_setting_type, s);
         s->name = kc_strdup (d->name);
@@ -149,18 +162,24 @@ static void s_check_known (s_make_t *m, const char *name, int line, const char *
 
 static bool s_floating (kc_program_dtype_t d)
 {
-    return d == KC_PROGRAM_DTYPE_F64 || d == KC_PROGRAM_DTYPE_F32 || d == KC_PROGRAM_DTYPE_F16 || d == KC_PROGRAM_DTYPE_BF16
+    return d == KC_PROGRAM_DTYPE_F64 || d == KC_PROGRAM_DTYPE_F32
+           || d == KC_PROGRAM_DTYPE_F16 || d == KC_PROGRAM_DTYPE_BF16
            || d == KC_PROGRAM_DTYPE_F8E4M3 || d == KC_PROGRAM_DTYPE_F8E5M2;
 }
 
 // What a tensor holds when the author does not say.
 static kc_card_fill_t s_default_fill (kc_program_dtype_t d)
 {
-    kc_card_fill_t f = {.kind = KC_CARD_FILL_KIND_NORMAL, .has_a = true, .a = 0, .has_b = true, .b = 1};
+    kc_card_fill_t f = {
+        .kind = KC_CARD_FILL_KIND_NORMAL, .has_a = true, .a = 0, .has_b = true, .b = 1};
     if (d == KC_PROGRAM_DTYPE_BOOL)
         f = (kc_card_fill_t){.kind = KC_CARD_FILL_KIND_BOOL, .has_a = true, .a = 0.5};
     else if (!s_floating (d))
-        f = (kc_card_fill_t){.kind = KC_CARD_FILL_KIND_INTEGER, .has_a = true, .a = 0, .has_b = true, .b = 15};
+        f = (kc_card_fill_t){.kind = KC_CARD_FILL_KIND_INTEGER,
+                             .has_a = true,
+                             .a = 0,
+                             .has_b = true,
+                             .b = 15};
     return f;
 }
 
@@ -173,12 +192,16 @@ static void s_check_fill (s_make_t *m, const kc_task_tensor_t *t)
     case KC_CARD_FILL_KIND_UNIFORM:
     case KC_CARD_FILL_KIND_NORMAL:
         if (!real)
-            S_BAD (m, t->line, "%s is %s: fill it with integer(lo, hi), constant(c)%s", t->name, kc_dtype_name (t->dtype),
-                   t->dtype == KC_PROGRAM_DTYPE_BOOL ? " or bool(p)" : " or permutation");
+            S_BAD (m, t->line, "%s is %s: fill it with integer(lo, hi), constant(c)%s",
+                   t->name, kc_dtype_name (t->dtype),
+                   t->dtype == KC_PROGRAM_DTYPE_BOOL ? " or bool(p)"
+                                                     : " or permutation");
         break;
     case KC_CARD_FILL_KIND_PERMUTATION:
-        if (t->dtype != KC_PROGRAM_DTYPE_I32 && t->dtype != KC_PROGRAM_DTYPE_I64 && t->dtype != KC_PROGRAM_DTYPE_U32)
-            S_BAD (m, t->line, "%s is %s: a permutation needs i32, u32 or i64", t->name, kc_dtype_name (t->dtype));
+        if (t->dtype != KC_PROGRAM_DTYPE_I32 && t->dtype != KC_PROGRAM_DTYPE_I64
+            && t->dtype != KC_PROGRAM_DTYPE_U32)
+            S_BAD (m, t->line, "%s is %s: a permutation needs i32, u32 or i64", t->name,
+                   kc_dtype_name (t->dtype));
         break;
     case KC_CARD_FILL_KIND_INTEGER:
     case KC_CARD_FILL_KIND_BOOL:
@@ -198,12 +221,15 @@ static void s_tensor (s_make_t *m, const kc_task_tensor_t *t)
     for (size_t d = 0; d < t->n_shape; d++) {
         int64_t v = 0;
         kc_err_t err;
-        *(char **)kc_push (&c->shape, &c->n_shape, sizeof (char *)) = kc_strdup (t->shape[d]);
+        *(char **)kc_push (&c->shape, &c->n_shape, sizeof (char *)) =
+            kc_strdup (t->shape[d]);
         if (s_dim_value (t->shape[d], m->card->dims, m->card->n_dims, &v, &err) < 0)
             S_BAD (m, t->line, "shape of %s: %s", t->name, err.text);
         else if (v < 1)
-            S_BAD (m, t->line, "dimension %zu of %s is %s = %lld, at least 1 is needed", d, t->name, t->shape[d], (long long)v);
-        else if (__builtin_mul_overflow (elements, v, &elements) || elements > (int64_t)1 << 42)
+            S_BAD (m, t->line, "dimension %zu of %s is %s = %lld, at least 1 is needed",
+                   d, t->name, t->shape[d], (long long)v);
+        else if (__builtin_mul_overflow (elements, v, &elements)
+                 || elements > (int64_t)1 << 42)
             S_BAD (m, t->line, "%s has more than 2^42 elements", t->name);
         *(int64_t *)kc_push (&c->sizes, &c->n_sizes, sizeof (int64_t)) = v > 0 ? v : 0;
     }
@@ -234,19 +260,22 @@ static void s_tensors (s_make_t *m, int64_t memory_bytes)
                  || m->task->tensors[i].role == KC_CARD_TENSOR_ROLE_INOUT;
     }
     if (!result)
-        S_BAD (m, m->task->line, "the task has no output: //@ output y f32[B, D] says what is compared");
+        S_BAD (m, m->task->line,
+               "the task has no output: //@ output y f32[B, D] says what is compared");
     if (m->bad)
         return;
     for (size_t i = 0; i < m->card->n_tensors; i++)
         if (__builtin_add_overflow (total, s_bytes (&m->card->tensors[i]), &total))
             total = INT64_MAX;
     if (memory_bytes > 0 && total > memory_bytes / 10 * 9)
-        S_BAD (m, m->task->line, "the tensors need %lld bytes, the device has %lld; choose smaller dims with --set",
+        S_BAD (m, m->task->line,
+               "the tensors need %lld bytes, the device has %lld; choose smaller dims "
+               "with --set",
                (long long)total, (long long)memory_bytes);
 }
 
-int kc_card_sizes (const kc_card_t *card, size_t i, const kc_task_setting_t *dims, size_t n_dims,
-                   int64_t sizes[KC_PLAN_MAX_RANK], kc_err_t *err)
+int kc_card_sizes (const kc_card_t *card, size_t i, const kc_task_setting_t *dims,
+                   size_t n_dims, int64_t sizes[KC_PLAN_MAX_RANK], kc_err_t *err)
 {
     kc_task_setting_t all[KC_TEXT_DIMS];
     size_t n = card->n_dims < KC_COUNT (all) ? card->n_dims : KC_COUNT (all);
@@ -278,23 +307,31 @@ static char *s_dims_text (const kc_task_setting_t *dims, size_t n)
 {
     kc_buf_t b = {0};
     for (size_t i = 0; i < n; i++)
-        kc_buf_printf (&b, "%s%s=%lld", i ? " " : "", dims[i].name, (long long)dims[i].value);
+        kc_buf_printf (&b, "%s%s=%lld", i ? " " : "", dims[i].name,
+                       (long long)dims[i].value);
     return kc_buf_take (&b);
 }
 
-// The plan of the given kernel at some dims; findings get the lines of the file and, at a check, its sizes.
-static kc_plan_t *s_plan (s_make_t *m, const kc_task_setting_t *dims, size_t n, bool check)
+// The plan of the given kernel at some dims; findings get the lines of the file and, at
+// a check, its sizes.
+static kc_plan_t *s_plan (s_make_t *m, const kc_task_setting_t *dims, size_t n,
+                          bool check)
 {
     kc_verdict_t *own = kc_verdict_new ();
-    char *constants = kc_plan_constants (m->card, m->text->program, dims, n, &m->facts, own);
-    kc_plan_t *plan = constants ? kc_plan_build (m->card, m->text->program, dims, n, &m->facts, NULL, 0, own) : NULL;
+    char *constants =
+        kc_plan_constants (m->card, m->text->program, dims, n, &m->facts, own);
+    kc_plan_t *plan = constants ? kc_plan_build (m->card, m->text->program, dims, n,
+                                                 &m->facts, NULL, 0, own)
+                                : NULL;
     free (constants);
     kc_program_text_locate (m->text, own);
     char *where = check ? s_dims_text (dims, n) : NULL;
     for (size_t i = 0; i < own->n_findings; i++) {
         const kc_verdict_finding_t *f = &own->findings[i];
-        kc_finding (m->findings, f->status, (int)f->line, f->has_step ? (int)f->step : -1, "%s%s%s%s", where ? "at check " : "",
-                    where ? where : "", where ? ": " : "", f->text);
+        kc_finding (m->findings, f->status, (int)f->line,
+                    f->has_step ? (int)f->step : -1, "%s%s%s%s",
+                    where ? "at check " : "", where ? where : "", where ? ": " : "",
+                    f->text);
     }
     free (where);
     kc_verdict_free (&own);
@@ -309,7 +346,8 @@ static void s_checks (s_make_t *m)
             s_check_known (m, c->dims[k].name, c->line, "check");
         if (m->bad)
             return;
-        kc_card_check_t *out = kc_push (&m->card->checks, &m->card->n_checks, sizeof *out);
+        kc_card_check_t *out =
+            kc_push (&m->card->checks, &m->card->n_checks, sizeof *out);
         kc_type_init (&kc_card_check_type, out);
         if (s_resolve_dims (m, NULL, 0, c, &out->dims, &out->n_dims) < 0)
             return;
@@ -325,7 +363,8 @@ static bool s_fits (const s_make_t *m, const kc_task_setting_t *dims, size_t n)
 {
     int64_t total = 0;
     for (size_t i = 0; i < m->card->n_tensors; i++) {
-        int64_t sizes[KC_PLAN_MAX_RANK], bytes = (int64_t)kc_dtype_size (m->card->tensors[i].dtype);
+        int64_t sizes[KC_PLAN_MAX_RANK],
+            bytes = (int64_t)kc_dtype_size (m->card->tensors[i].dtype);
         int rank = kc_card_sizes (m->card, i, dims, n, sizes, NULL);
         for (int d = 0; d < rank; d++)
             if (sizes[d] < 1 || __builtin_mul_overflow (bytes, sizes[d], &bytes))
@@ -335,7 +374,8 @@ static bool s_fits (const s_make_t *m, const kc_task_setting_t *dims, size_t n)
     }
     if (total > S_CHECK_BYTES)
         return false;
-    kc_plan_t *plan = kc_plan_build (m->card, m->text->program, dims, n, &m->facts, NULL, 0, NULL);
+    kc_plan_t *plan =
+        kc_plan_build (m->card, m->text->program, dims, n, &m->facts, NULL, 0, NULL);
     bool good = plan != NULL;
     kc_plan_destroy (&plan);
     return good;
@@ -354,7 +394,8 @@ static int s_try_shape (s_make_t *m, kc_task_check_t *over, kc_card_check_t *out
     size_t n = 0;
     s_make_t quiet = *m;
     quiet.findings = NULL;
-    if (over->n_dims && s_resolve_dims (&quiet, NULL, 0, over, &dims, &n) == 0 && s_fits (m, dims, n)) {
+    if (over->n_dims && s_resolve_dims (&quiet, NULL, 0, over, &dims, &n) == 0
+        && s_fits (m, dims, n)) {
         out->dims = dims;
         out->n_dims = n;
         return 0;
@@ -365,7 +406,8 @@ static int s_try_shape (s_make_t *m, kc_task_check_t *over, kc_card_check_t *out
     return -1;
 }
 
-// Make all large dims small and odd; where the plan does not bear that, all but one.  Computed dims follow.
+// Make all large dims small and odd; where the plan does not bear that, all but one.
+// Computed dims follow.
 static int s_odd_shape (s_make_t *m, const int *odd, size_t n_odd, kc_card_check_t *out)
 {
     char text[KC_TEXT_DIMS][24];
@@ -405,21 +447,24 @@ static void s_note (s_make_t *m, char *text)
 
 static void s_add_checks (s_make_t *m)
 {
-    static const int first[] = {37, 65, 29, 97, 19, 53}, second[] = {5, 131, 67, 21, 45, 101};
+    static const int first[] = {37, 65, 29, 97, 19, 53},
+                     second[] = {5, 131, 67, 21, 45, 101};
     for (int i = 0; i < 2; i++) {
         kc_card_check_t c = {0};
         kc_type_init (&kc_card_check_type, &c);
         c.added = true;
         if (s_odd_shape (m, i ? second : first, KC_COUNT (first), &c) < 0) {
             kc_type_clear (&kc_card_check_type, &c);
-            s_note (m, kc_strdup ("no odd shape could be added for correctness: the given kernel's plan allows none; a //@ check "
+            s_note (m, kc_strdup ("no odd shape could be added for correctness: the "
+                                  "given kernel's plan allows none; a //@ check "
                                   "line may know one"));
             return;
         }
         char *dims = s_dims_text (c.dims, c.n_dims);
         s_note (m, kc_asprintf ("check added: %.400s", dims));
         free (dims);
-        *(kc_card_check_t *)kc_push (&m->card->checks, &m->card->n_checks, sizeof c) = c;
+        *(kc_card_check_t *)kc_push (&m->card->checks, &m->card->n_checks, sizeof c) =
+            c;
     }
 }
 
@@ -429,14 +474,17 @@ static void s_tunables (s_make_t *m)
 {
     for (size_t i = 0; i < m->task->n_tunables; i++) {
         const kc_task_tunable_t *t = &m->task->tunables[i];
-        kc_card_tunable_t *c = kc_push (&m->card->tunables, &m->card->n_tunables, sizeof *c);
+        kc_card_tunable_t *c =
+            kc_push (&m->card->tunables, &m->card->n_tunables, sizeof *c);
         kc_type_init (&kc_card_tunable_type, c);
         c->name = kc_strdup (t->name);
         c->method = kc_strdup (t->method);
         for (size_t v = 0; v < t->n_values; v++) {
             if (strlen (t->values[v]) > 64)
-                S_BAD (m, t->line, "a value of tunable %s is longer than 64 characters", t->name);
-            *(char **)kc_push (&c->values, &c->n_values, sizeof (char *)) = kc_strdup (t->values[v]);
+                S_BAD (m, t->line, "a value of tunable %s is longer than 64 characters",
+                       t->name);
+            *(char **)kc_push (&c->values, &c->n_values, sizeof (char *)) =
+                kc_strdup (t->values[v]);
         }
     }
 }
@@ -456,22 +504,28 @@ static void s_floor (s_make_t *m, const kc_plan_t *plan)
             s_note (m, kc_asprintf ("%s is used by no step", t->name));
         if (used && t->role != KC_CARD_TENSOR_ROLE_OUTPUT)
             f->read_bytes += bytes;
-        if (t->role == KC_CARD_TENSOR_ROLE_OUTPUT || t->role == KC_CARD_TENSOR_ROLE_INOUT)
+        if (t->role == KC_CARD_TENSOR_ROLE_OUTPUT
+            || t->role == KC_CARD_TENSOR_ROLE_INOUT)
             f->write_bytes += bytes;
     }
     f->bytes = f->read_bytes + f->write_bytes;
-    // What a copy reaches is the honest yardstick; the specified rate is reached by nothing.
+    // What a copy reaches is the honest yardstick; the specified rate is reached by
+    // nothing.
     const kc_card_device_t *d = m->card->device;
-    double bandwidth = d->has_copy_bandwidth ? d->copy_bandwidth : d->has_bandwidth ? d->bandwidth : 0;
+    double bandwidth = d->has_copy_bandwidth ? d->copy_bandwidth
+                       : d->has_bandwidth    ? d->bandwidth
+                                             : 0;
     f->bytes_us = bandwidth > 0 ? (double)f->bytes / bandwidth * 1e6 : 0;
     f->us = f->bytes_us;
 }
 
-static void s_fill_in (s_make_t *m, const kc_task_setting_t *set, size_t n_set, int64_t memory_bytes)
+static void s_fill_in (s_make_t *m, const kc_task_setting_t *set, size_t n_set,
+                       int64_t memory_bytes)
 {
     for (size_t i = 0; i < n_set; i++)
         s_check_known (m, set[i].name, 0, "--set");
-    if (m->bad || s_resolve_dims (m, set, n_set, NULL, &m->card->dims, &m->card->n_dims) < 0)
+    if (m->bad
+        || s_resolve_dims (m, set, n_set, NULL, &m->card->dims, &m->card->n_dims) < 0)
         return;
     s_tensors (m, memory_bytes);
     s_tunables (m);
@@ -500,28 +554,34 @@ static void s_fill_in (s_make_t *m, const kc_task_setting_t *set, size_t n_set, 
     kc_plan_destroy (&plan);
 }
 
-kc_card_t *kc_card_build (const kc_program_text_t *text, const kc_task_setting_t *set, size_t n_set,
-                          const kc_card_device_t *device, int64_t memory_bytes, kc_verdict_t *findings)
+kc_card_t *kc_card_build (const kc_program_text_t *text, const kc_task_setting_t *set,
+                          size_t n_set, const kc_card_device_t *device,
+                          int64_t memory_bytes, kc_verdict_t *findings)
 {
     if (!text->task || !text->task->name || !text->task->n_tensors) {
         kc_finding (findings, KC_VERDICT_STATUS_PLAN_ERROR, 0, -1,
-                    "the file is a program, not a task: add //@ task NAME, //@ dim, //@ input and //@ output lines");
+                    "the file is a program, not a task: add //@ task NAME, //@ dim, "
+                    "//@ input and //@ output lines");
         return NULL;
     }
-    s_make_t m = {.text = text, .task = text->task, .findings = findings, .card = kc_type_new (&kc_card_type)};
+    s_make_t m = {.text = text,
+                  .task = text->task,
+                  .findings = findings,
+                  .card = kc_type_new (&kc_card_type)};
     kc_card_t *card = m.card;
     card->kind = KC_TASK_KIND_CUDA;
     card->name = kc_strdup (text->task->name);
     card->text = kc_strdup (text->task->text);
-    card->policy = text->task->policy ? text->task->policy : kc_policy_default (text->task);
+    card->policy =
+        text->task->policy ? text->task->policy : kc_policy_default (text->task);
     card->device = kc_card_device_dup (device);
     card->seed = kc_program_dup (text->program);
     kc_card_facts (device, &m.facts);
     s_fill_in (&m, set, n_set, memory_bytes);
     kc_errs_t errs = {0};
     if (!m.bad && kc_type_check (&kc_card_type, card, &errs) < 0)
-        S_BAD (&m, 0, "the card cannot be written: %s: expected %s, found %s", errs.item[0].pointer, errs.item[0].expected,
-               errs.item[0].found);
+        S_BAD (&m, 0, "the card cannot be written: %s: expected %s, found %s",
+               errs.item[0].pointer, errs.item[0].expected, errs.item[0].found);
     if (m.bad)
         kc_card_free (&card);
     return card;

@@ -23,8 +23,8 @@ static void s_add (s_reader_t *r, kc_ctoken_kind_t kind, const char *from, int l
         r->room = r->room ? r->room * 2 : 256;
         r->out->items = kc_realloc (r->out->items, r->room * sizeof *r->out->items);
     }
-    r->out->items[r->out->n++] =
-        (kc_ctoken_t){.at = from, .size = (unsigned)(r->p - from), .line = line, .kind = kind};
+    r->out->items[r->out->n++] = (kc_ctoken_t){
+        .at = from, .size = (unsigned)(r->p - from), .line = line, .kind = kind};
     r->line_start = false;
 }
 
@@ -79,7 +79,8 @@ static void s_string (s_reader_t *r)
 static bool s_raw_string (s_reader_t *r)
 {
     const char *from = r->p, *open = from + 2;
-    while (open < r->end && open - from < 20 && *open != '(' && *open != '"' && *open != '\n')
+    while (open < r->end && open - from < 20 && *open != '(' && *open != '"'
+           && *open != '\n')
         open++;
     if (open >= r->end || *open != '(')
         return false;
@@ -88,7 +89,8 @@ static bool s_raw_string (s_reader_t *r)
     const char *p = open + 1;
     for (; p < r->end; p++) {
         r->line += *p == '\n';
-        if (*p == ')' && (size_t)(r->end - p) > tag + 1 && !memcmp (p + 1, from + 2, tag) && p[tag + 1] == '"') {
+        if (*p == ')' && (size_t)(r->end - p) > tag + 1
+            && !memcmp (p + 1, from + 2, tag) && p[tag + 1] == '"') {
             p += tag + 2;
             break;
         }
@@ -106,7 +108,8 @@ static bool s_word_char (char c)
 void kc_ctokens_read (kc_ctokens_t *out, const char *text, size_t size)
 {
     *out = (kc_ctokens_t){0};
-    s_reader_t r = {.p = text, .end = text + size, .line = 1, .line_start = true, .out = out};
+    s_reader_t r = {
+        .p = text, .end = text + size, .line = 1, .line_start = true, .out = out};
     while (r.p < r.end) {
         char c = *r.p, next = r.p + 1 < r.end ? r.p[1] : 0;
         const char *from = r.p;
@@ -115,7 +118,8 @@ void kc_ctokens_read (kc_ctokens_t *out, const char *text, size_t size)
             r.line_start = true;
             r.p++;
         }
-        else if (isspace ((unsigned char)c) || (c == '\\' && (next == '\n' || next == '\r')))
+        else if (isspace ((unsigned char)c)
+                 || (c == '\\' && (next == '\n' || next == '\r')))
             r.p++;
         else if (c == '/' && (next == '/' || next == '*'))
             s_comment (&r);
@@ -130,11 +134,14 @@ void kc_ctokens_read (kc_ctokens_t *out, const char *text, size_t size)
                 r.p++;
             s_add (&r, KC_CT_WORD, from, r.line);
         }
-        else if (isdigit ((unsigned char)c) || (c == '.' && isdigit ((unsigned char)next))) {
+        else if (isdigit ((unsigned char)c)
+                 || (c == '.' && isdigit ((unsigned char)next))) {
             while (r.p < r.end
-                   && (s_word_char (*r.p) || *r.p == '.' || (*r.p == '\'' && r.p + 1 < r.end && s_word_char (r.p[1]))
+                   && (s_word_char (*r.p) || *r.p == '.'
+                       || (*r.p == '\'' && r.p + 1 < r.end && s_word_char (r.p[1]))
                        || ((*r.p == '+' || *r.p == '-') && strchr ("eEpP", r.p[-1])
-                           && !(from[0] == '0' && (from[1] == 'x' || from[1] == 'X') && strchr ("eE", r.p[-1])))))
+                           && !(from[0] == '0' && (from[1] == 'x' || from[1] == 'X')
+                                && strchr ("eE", r.p[-1])))))
                 r.p++;
             s_add (&r, KC_CT_NUMBER, from, r.line);
         }
@@ -145,7 +152,8 @@ void kc_ctokens_read (kc_ctokens_t *out, const char *text, size_t size)
     }
     if (!out->items)
         out->items = kc_malloc (sizeof *out->items);
-    out->items[out->n] = (kc_ctoken_t){.at = r.end, .line = r.line, .kind = KC_CT_PUNCT};
+    out->items[out->n] =
+        (kc_ctoken_t){.at = r.end, .line = r.line, .kind = KC_CT_PUNCT};
 }
 
 void kc_ctokens_free (kc_ctokens_t *tokens)
@@ -165,7 +173,8 @@ bool kc_ctokens_triple (const kc_ctokens_t *t, size_t i, char bracket)
         return false;
     const kc_ctoken_t *k = t->items + i;
     for (int j = 0; j < 3; j++)
-        if (k[j].kind != KC_CT_PUNCT || k[j].size != 1 || *k[j].at != bracket || k[j].at != k[0].at + j)
+        if (k[j].kind != KC_CT_PUNCT || k[j].size != 1 || *k[j].at != bracket
+            || k[j].at != k[0].at + j)
             return false;
     return true;
 }
@@ -181,7 +190,8 @@ size_t kc_ctokens_match (const kc_ctokens_t *t, size_t i)
         if (k->kind != KC_CT_PUNCT || k->size != 1)
             continue;
         char c = *k->at;
-        if (c == '(' || c == '[' || c == '{' || (c == '<' && angle && (n == 0 || stack[n - 1] == '<'))) {
+        if (c == '(' || c == '[' || c == '{'
+            || (c == '<' && angle && (n == 0 || stack[n - 1] == '<'))) {
             if (n == DEPTH)
                 return t->n;
             stack[n++] = c;

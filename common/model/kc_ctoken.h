@@ -1,8 +1,10 @@
-/* kc_ctoken.h - C++ source cut into tokens, as far as signatures, promotion and lifting need it
+/* kc_ctoken.h - C++ source cut into tokens, as far as signatures, promotion and lifting
+ * need it
  *
- * Comments are dropped, a preprocessor line (continuations included) is one token, every punctuation
- * character is its own token except :: and ->, so that > of templates never hides in >>.  Tokens point
- * into the text, which must outlive them.  Anything is accepted: bytes that start no token are PUNCT.
+ * Comments are dropped, a preprocessor line (continuations included) is one token,
+ * every punctuation character is its own token except :: and ->, so that > of templates
+ * never hides in >>.  Tokens point into the text, which must outlive them.  Anything is
+ * accepted: bytes that start no token are PUNCT.
  */
 #ifndef KC_CTOKEN_H
 #define KC_CTOKEN_H
@@ -36,9 +38,11 @@ void kc_ctokens_free (kc_ctokens_t *tokens);
 bool kc_ctoken_is (const kc_ctoken_t *t, const char *text);
 // Three adjacent < (or >) beginning at token 'i': the launch brackets.
 bool kc_ctokens_triple (const kc_ctokens_t *t, size_t i, char bracket);
-// Token 'i' is ( [ { or <: the index of its partner, or t->n.  Inside < > parentheses nest as well.
+// Token 'i' is ( [ { or <: the index of its partner, or t->n.  Inside < > parentheses
+// nest as well.
 size_t kc_ctokens_match (const kc_ctokens_t *t, size_t i);
-// The text from token 'from' up to (not including) 'to' with single spaces where needed; caller frees.
+// The text from token 'from' up to (not including) 'to' with single spaces where
+// needed; caller frees.
 char *kc_ctokens_text (const kc_ctokens_t *t, size_t from, size_t to);
 char *kc_ctoken_dup (const kc_ctoken_t *t); // caller frees
 

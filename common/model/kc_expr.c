@@ -1,7 +1,8 @@
-// kc_expr.c - see kc_expr.h; a recursive-descent parser into at most 64 nodes (kc_expr_eval.c evaluates)
+// kc_expr.c - see kc_expr.h; a recursive-descent parser into at most 64 nodes
+// (kc_expr_eval.c evaluates)
 //
-// Nodes live in one array, children are indices, so an expression is one allocation plus its text.
-// Every node keeps the position of its operator: errors point there.
+// Nodes live in one array, children are indices, so an expression is one allocation
+// plus its text. Every node keeps the position of its operator: errors point there.
 
 #include "common/model/kc_expr.h"
 
@@ -20,19 +21,28 @@ static const struct {
     kc_expr_fn_t fn;
     int least, most;
 } s_functions[] = {
-    {"cdiv", KC_FN_CDIV, 2, 2},           {"align", KC_FN_ALIGN, 2, 2},
-    {"min", KC_FN_MIN, 2, KC_EXPR_ARGS},  {"max", KC_FN_MAX, 2, KC_EXPR_ARGS},
-    {"abs", KC_FN_ABS, 1, 1},             {"gcd", KC_FN_GCD, 2, 2},
-    {"pow2_ceil", KC_FN_POW2_CEIL, 1, 1}, {"log2_ceil", KC_FN_LOG2_CEIL, 1, 1},
-    {"is_pow2", KC_FN_IS_POW2, 1, 1},     {"int", KC_FN_INT, 1, 1},
-    {"float", KC_FN_FLOAT, 1, 1},         {"sqrt", KC_FN_SQRT, 1, 1},
-    {"exp", KC_FN_EXP, 1, 1},             {"log", KC_FN_LOG, 1, 1},
-    {"div_magic", KC_FN_DIV_MAGIC, 1, 1}, {"div_shift", KC_FN_DIV_SHIFT, 1, 1},
+    {"cdiv", KC_FN_CDIV, 2, 2},
+    {"align", KC_FN_ALIGN, 2, 2},
+    {"min", KC_FN_MIN, 2, KC_EXPR_ARGS},
+    {"max", KC_FN_MAX, 2, KC_EXPR_ARGS},
+    {"abs", KC_FN_ABS, 1, 1},
+    {"gcd", KC_FN_GCD, 2, 2},
+    {"pow2_ceil", KC_FN_POW2_CEIL, 1, 1},
+    {"log2_ceil", KC_FN_LOG2_CEIL, 1, 1},
+    {"is_pow2", KC_FN_IS_POW2, 1, 1},
+    {"int", KC_FN_INT, 1, 1},
+    {"float", KC_FN_FLOAT, 1, 1},
+    {"sqrt", KC_FN_SQRT, 1, 1},
+    {"exp", KC_FN_EXP, 1, 1},
+    {"log", KC_FN_LOG, 1, 1},
+    {"div_magic", KC_FN_DIV_MAGIC, 1, 1},
+    {"div_shift", KC_FN_DIV_SHIFT, 1, 1},
 };
 
 static const char *const s_function_names[] = {
-    "cdiv", "align", "min",  "max", "abs", "gcd",       "pow2_ceil", "log2_ceil", "is_pow2",       "int",
-    "float", "sqrt", "exp", "log", "div_magic", "div_shift", "occupancy", "regs", "static_shared",
+    "cdiv",      "align",     "min",       "max",   "abs",           "gcd", "pow2_ceil",
+    "log2_ceil", "is_pow2",   "int",       "float", "sqrt",          "exp", "log",
+    "div_magic", "div_shift", "occupancy", "regs",  "static_shared",
 };
 
 typedef struct s_parser {
@@ -59,7 +69,9 @@ static void s_space (s_parser_t *s)
 static int s_node (s_parser_t *s, kc_expr_op_t op, const char *at)
 {
     if (s->e->n >= KC_EXPR_NODES)
-        return s_fail (s, at, "too long: at most 64 operands and operators; use a const for a part of it");
+        return s_fail (s, at,
+                       "too long: at most 64 operands and operators; use a const for a "
+                       "part of it");
     kc_expr_node_t *n = &s->e->nodes[s->e->n];
     n->op = op;
     n->at = (int)(at - s->e->text) + 1;
@@ -121,7 +133,9 @@ static int s_number (s_parser_t *s)
         if (!isxdigit ((unsigned char)*p))
             return s_fail (s, from, "0x needs hexadecimal digits");
         while (isxdigit ((unsigned char)*p)) {
-            int d = isdigit ((unsigned char)*p) ? *p - '0' : tolower ((unsigned char)*p) - 'a' + 10;
+            int d = isdigit ((unsigned char)*p)
+                        ? *p - '0'
+                        : tolower ((unsigned char)*p) - 'a' + 10;
             if (i > (INT64_MAX - d) / 16)
                 return s_fail (s, from, "the number does not fit in 64 bits");
             i = i * 16 + d;
@@ -138,7 +152,8 @@ static int s_number (s_parser_t *s)
                 p++;
         }
         if ((*p == 'e' || *p == 'E')
-            && (isdigit ((unsigned char)p[1]) || ((p[1] == '+' || p[1] == '-') && isdigit ((unsigned char)p[2])))) {
+            && (isdigit ((unsigned char)p[1])
+                || ((p[1] == '+' || p[1] == '-') && isdigit ((unsigned char)p[2])))) {
             real = true;
             p += 2;
             while (isdigit ((unsigned char)*p))
@@ -163,7 +178,8 @@ static int s_number (s_parser_t *s)
     int n = s_node (s, KC_OP_LITERAL, from);
     if (n < 0)
         return -1;
-    s->e->nodes[n].value = (kc_value_t){.type = real ? KC_VALUE_REAL : KC_VALUE_INT, .i = i, .f = f};
+    s->e->nodes[n].value =
+        (kc_value_t){.type = real ? KC_VALUE_REAL : KC_VALUE_INT, .i = i, .f = f};
     s->p = p;
     return n;
 }
@@ -203,12 +219,14 @@ static int s_prop (s_parser_t *s, const char *at, const char *tensor)
         s->p++;
     }
     else
-        return s_fail (s, from, "a tensor has shape[i], stride[i], numel, bytes and rank");
+        return s_fail (s, from,
+                       "a tensor has shape[i], stride[i], numel, bytes and rank");
     s_mention (s, n, 't');
     return n;
 }
 
-// occupancy (k), occupancy (k, block, shared), regs (k), static_shared (k); behind the '('.
+// occupancy (k), occupancy (k, block, shared), regs (k), static_shared (k); behind the
+// '('.
 static int s_fact (s_parser_t *s, const char *at, const char *word)
 {
     int n = s_node (s, KC_OP_FACT, at);
@@ -229,7 +247,8 @@ static int s_fact (s_parser_t *s, const char *at, const char *word)
     if (fact == KC_FACT_OCCUPANCY && *s->p == ',') {
         for (int i = 0; i < 2; i++) {
             if (*s->p != ',')
-                return s_fail (s, s->p, "occupancy takes (kernel) or (kernel, block, shared)");
+                return s_fail (s, s->p,
+                               "occupancy takes (kernel) or (kernel, block, shared)");
             s->p++;
             int arg = s_expr (s);
             if (arg < 0)
@@ -248,7 +267,8 @@ static int s_fact (s_parser_t *s, const char *at, const char *word)
 
 static int s_call (s_parser_t *s, const char *at, const char *word)
 {
-    if (!strcmp (word, "occupancy") || !strcmp (word, "regs") || !strcmp (word, "static_shared"))
+    if (!strcmp (word, "occupancy") || !strcmp (word, "regs")
+        || !strcmp (word, "static_shared"))
         return s_fact (s, at, word);
     size_t f = 0;
     while (f < KC_COUNT (s_functions) && strcmp (s_functions[f].name, word))
@@ -283,9 +303,10 @@ static int s_call (s_parser_t *s, const char *at, const char *word)
     s->p++;
     s->e->nodes[n].n_args = count;
     if (count < s_functions[f].least || count > s_functions[f].most) {
-        char *what = kc_asprintf ("%s takes %d%s argument%s, %d given", word, s_functions[f].least,
-                                  s_functions[f].most > s_functions[f].least ? " or more" : "",
-                                  s_functions[f].least == 1 ? "" : "s", count);
+        char *what = kc_asprintf (
+            "%s takes %d%s argument%s, %d given", word, s_functions[f].least,
+            s_functions[f].most > s_functions[f].least ? " or more" : "",
+            s_functions[f].least == 1 ? "" : "s", count);
         s_fail (s, at, what);
         free (what);
         return -1;
@@ -315,7 +336,9 @@ static int s_post (s_parser_t *s)
     if (got < 0)
         return -1;
     if (!got)
-        return s_fail (s, at, *at ? "a number, a name or ( is expected" : "the expression ends too early");
+        return s_fail (s, at,
+                       *at ? "a number, a name or ( is expected"
+                           : "the expression ends too early");
     s_space (s);
     if (*s->p == '(') {
         s->p++;
@@ -362,7 +385,12 @@ static const s_token_t s_levels[][7] = {
     {{"//", KC_OP_FLOORDIV}, {"*", KC_OP_MUL}, {"/", KC_OP_DIV}, {"%", KC_OP_MOD}},
     {{"+", KC_OP_ADD}, {"-", KC_OP_SUB}},
     {{"<<", KC_OP_SHL}, {">>", KC_OP_SHR}},
-    {{"==", KC_OP_EQ}, {"!=", KC_OP_NE}, {"<=", KC_OP_LE}, {">=", KC_OP_GE}, {"<", KC_OP_LT}, {">", KC_OP_GT}},
+    {{"==", KC_OP_EQ},
+     {"!=", KC_OP_NE},
+     {"<=", KC_OP_LE},
+     {">=", KC_OP_GE},
+     {"<", KC_OP_LT},
+     {">", KC_OP_GT}},
     {{"&&", KC_OP_AND}},
     {{"||", KC_OP_OR}},
 };
@@ -435,7 +463,9 @@ kc_expr_t *kc_expr_parse (const char *text, kc_err_t *err)
     kc_assert (text);
     size_t size = strlen (text);
     if (size > KC_EXPR_CHARS) {
-        kc_fail (err, KC_EINVALID, "expression '%.40s...': longer than 256 characters; use a const for a part of it",
+        kc_fail (err, KC_EINVALID,
+                 "expression '%.40s...': longer than 256 characters; use a const for a "
+                 "part of it",
                  text);
         return NULL;
     }
@@ -488,7 +518,9 @@ bool kc_expr_is_real (const kc_expr_t *self)
         const kc_expr_node_t *n = &self->nodes[i];
         if (n->op == KC_OP_LITERAL && n->value.type == KC_VALUE_REAL)
             return true;
-        if (n->op == KC_OP_CALL && (n->fn == KC_FN_FLOAT || n->fn == KC_FN_SQRT || n->fn == KC_FN_EXP || n->fn == KC_FN_LOG))
+        if (n->op == KC_OP_CALL
+            && (n->fn == KC_FN_FLOAT || n->fn == KC_FN_SQRT || n->fn == KC_FN_EXP
+                || n->fn == KC_FN_LOG))
             return true;
     }
     return false;
@@ -498,5 +530,6 @@ bool kc_expr_is_bool (const kc_expr_t *self)
 {
     const kc_expr_node_t *n = &self->nodes[self->root];
     return (n->op >= KC_OP_EQ && n->op <= KC_OP_OR) || n->op == KC_OP_NOT
-           || (n->op == KC_OP_LITERAL && n->value.type == KC_VALUE_BOOL) || (n->op == KC_OP_CALL && n->fn == KC_FN_IS_POW2);
+           || (n->op == KC_OP_LITERAL && n->value.type == KC_VALUE_BOOL)
+           || (n->op == KC_OP_CALL && n->fn == KC_FN_IS_POW2);
 }

@@ -15,12 +15,15 @@ typedef struct s_eval {
 
 static int s_bad (const s_eval_t *v, const kc_expr_node_t *n, const char *what)
 {
-    return kc_fail (v->err, KC_EINVALID, "expression '%s', position %d: %s", v->e->text, n->at, what);
+    return kc_fail (v->err, KC_EINVALID, "expression '%s', position %d: %s", v->e->text,
+                    n->at, what);
 }
 
 static const char *s_type (kc_value_type_t t)
 {
-    return t == KC_VALUE_INT ? "an integer" : t == KC_VALUE_REAL ? "a float" : "a boolean";
+    return t == KC_VALUE_INT    ? "an integer"
+           : t == KC_VALUE_REAL ? "a float"
+                                : "a boolean";
 }
 
 static int s_int (kc_value_t *out, int64_t i)
@@ -35,7 +38,8 @@ static int s_bool (kc_value_t *out, bool b)
     return 0;
 }
 
-static int s_real (const s_eval_t *v, const kc_expr_node_t *n, kc_value_t *out, double f)
+static int s_real (const s_eval_t *v, const kc_expr_node_t *n, kc_value_t *out,
+                   double f)
 {
     if (isnan (f))
         return s_bad (v, n, "the result is not a number");
@@ -52,7 +56,8 @@ static double s_double (const kc_value_t *x)
 
 static int s_eval_node (const s_eval_t *v, int index, kc_value_t *out);
 
-static int s_arithmetic (const s_eval_t *v, const kc_expr_node_t *n, const kc_value_t *a, const kc_value_t *b, kc_value_t *out)
+static int s_arithmetic (const s_eval_t *v, const kc_expr_node_t *n,
+                         const kc_value_t *a, const kc_value_t *b, kc_value_t *out)
 {
     if (a->type == KC_VALUE_BOOL || b->type == KC_VALUE_BOOL)
         return s_bad (v, n, "numbers are expected on both sides, a boolean was found");
@@ -61,11 +66,14 @@ static int s_arithmetic (const s_eval_t *v, const kc_expr_node_t *n, const kc_va
     if (n->op == KC_OP_ADD || n->op == KC_OP_SUB || n->op == KC_OP_MUL) {
         if (!ints) {
             double x = s_double (a), y = s_double (b);
-            return s_real (v, n, out, n->op == KC_OP_ADD ? x + y : n->op == KC_OP_SUB ? x - y : x * y);
+            return s_real (v, n, out,
+                           n->op == KC_OP_ADD   ? x + y
+                           : n->op == KC_OP_SUB ? x - y
+                                                : x * y);
         }
         bool over = n->op == KC_OP_ADD   ? __builtin_add_overflow (a->i, b->i, &r)
                     : n->op == KC_OP_SUB ? __builtin_sub_overflow (a->i, b->i, &r)
-                                      : __builtin_mul_overflow (a->i, b->i, &r);
+                                         : __builtin_mul_overflow (a->i, b->i, &r);
         return over ? s_bad (v, n, "integer overflow (64 bits)") : s_int (out, r);
     }
     if (!ints && n->op == KC_OP_DIV) {
@@ -93,7 +101,8 @@ static int s_arithmetic (const s_eval_t *v, const kc_expr_node_t *n, const kc_va
     return s_int (out, n->op == KC_OP_MOD ? a->i % b->i : a->i / b->i);
 }
 
-static int s_compare (const s_eval_t *v, const kc_expr_node_t *n, const kc_value_t *a, const kc_value_t *b, kc_value_t *out)
+static int s_compare (const s_eval_t *v, const kc_expr_node_t *n, const kc_value_t *a,
+                      const kc_value_t *b, kc_value_t *out)
 {
     if ((a->type == KC_VALUE_BOOL) != (b->type == KC_VALUE_BOOL))
         return s_bad (v, n, "a boolean is compared with a number");
@@ -114,7 +123,7 @@ static int s_compare (const s_eval_t *v, const kc_expr_node_t *n, const kc_value
              : n->op == KC_OP_LT ? order < 0
              : n->op == KC_OP_LE ? order <= 0
              : n->op == KC_OP_GT ? order > 0
-                              : order >= 0;
+                                 : order >= 0;
     return s_bool (out, r);
 }
 
@@ -126,7 +135,8 @@ static int s_ceil_log2 (int64_t i)
     return s;
 }
 
-static int s_min_max (const s_eval_t *v, const kc_expr_node_t *n, kc_value_t *x, kc_value_t *out)
+static int s_min_max (const s_eval_t *v, const kc_expr_node_t *n, kc_value_t *x,
+                      kc_value_t *out)
 {
     bool ints = true;
     for (int k = 0; k < n->n_args; k++)
@@ -142,7 +152,8 @@ static int s_min_max (const s_eval_t *v, const kc_expr_node_t *n, kc_value_t *x,
 }
 
 // n / d = (umulhi (n, m) + n) >> s for every 32-bit n, with the sum in 64 bits.
-static int s_magic (const s_eval_t *v, const kc_expr_node_t *n, int64_t d, kc_value_t *out)
+static int s_magic (const s_eval_t *v, const kc_expr_node_t *n, int64_t d,
+                    kc_value_t *out)
 {
     if (d < 1 || d > UINT32_MAX)
         return s_bad (v, n, "the divisor is from 1 to 4294967295");
@@ -153,13 +164,16 @@ static int s_magic (const s_eval_t *v, const kc_expr_node_t *n, int64_t d, kc_va
     return s_int (out, (int64_t)m);
 }
 
-static int s_apply (const s_eval_t *v, const kc_expr_node_t *n, kc_value_t *x, kc_value_t *out)
+static int s_apply (const s_eval_t *v, const kc_expr_node_t *n, kc_value_t *x,
+                    kc_value_t *out)
 {
     for (int k = 0; k < n->n_args; k++)
         if (x[k].type == KC_VALUE_BOOL && n->fn != KC_FN_INT)
             return s_bad (v, n, "a number is expected, a boolean was found");
-    bool ints = n->fn == KC_FN_CDIV || n->fn == KC_FN_ALIGN || n->fn == KC_FN_GCD || n->fn == KC_FN_POW2_CEIL
-                || n->fn == KC_FN_LOG2_CEIL || n->fn == KC_FN_IS_POW2 || n->fn == KC_FN_DIV_MAGIC || n->fn == KC_FN_DIV_SHIFT;
+    bool ints = n->fn == KC_FN_CDIV || n->fn == KC_FN_ALIGN || n->fn == KC_FN_GCD
+                || n->fn == KC_FN_POW2_CEIL || n->fn == KC_FN_LOG2_CEIL
+                || n->fn == KC_FN_IS_POW2 || n->fn == KC_FN_DIV_MAGIC
+                || n->fn == KC_FN_DIV_SHIFT;
     for (int k = 0; ints && k < n->n_args; k++)
         if (x[k].type != KC_VALUE_INT)
             return s_bad (v, n, "integers are expected; int (x) converts");
@@ -181,7 +195,8 @@ static int s_apply (const s_eval_t *v, const kc_expr_node_t *n, kc_value_t *x, k
     case KC_FN_ABS:
         if (x[0].type == KC_VALUE_REAL)
             return s_real (v, n, out, fabs (x[0].f));
-        return a == INT64_MIN ? s_bad (v, n, "integer overflow (64 bits)") : s_int (out, a < 0 ? -a : a);
+        return a == INT64_MIN ? s_bad (v, n, "integer overflow (64 bits)")
+                              : s_int (out, a < 0 ? -a : a);
     case KC_FN_GCD:
         if (a < 0 || b < 0)
             return s_bad (v, n, "gcd needs numbers from 0 on");
@@ -226,9 +241,11 @@ static int s_apply (const s_eval_t *v, const kc_expr_node_t *n, kc_value_t *x, k
 
 static int s_unknown (const s_eval_t *v, const kc_expr_node_t *n, const char *what)
 {
-    char *known = v->scope->known ? kc_suggest (n->name, v->scope->known, v->scope->n_known) : kc_strdup ("");
-    kc_fail (v->err, KC_EINVALID, "expression '%s', position %d: unknown %s '%s'%s", v->e->text, n->at, what, n->name,
-             known);
+    char *known = v->scope->known
+                      ? kc_suggest (n->name, v->scope->known, v->scope->n_known)
+                      : kc_strdup ("");
+    kc_fail (v->err, KC_EINVALID, "expression '%s', position %d: unknown %s '%s'%s",
+             v->e->text, n->at, what, n->name, known);
     free (known);
     return -1;
 }
@@ -247,10 +264,14 @@ static int s_eval_fact (const s_eval_t *v, const kc_expr_node_t *n, kc_value_t *
         if (s_eval_node (v, n->args[k], &x) < 0)
             return -1;
         if (x.type != KC_VALUE_INT || x.i < 0 || (k == 0 && x.i == 0))
-            return s_bad (v, n, "block and shared bytes of occupancy are integers, the block at least 1");
+            return s_bad (v, n,
+                          "block and shared bytes of occupancy are integers, the block "
+                          "at least 1");
         launch[k] = x.i;
     }
-    int rc = v->scope->kernel ? v->scope->kernel (v->scope->arg, n->fact, n->name, launch[0], launch[1], &r, v->err) : 0;
+    int rc = v->scope->kernel ? v->scope->kernel (v->scope->arg, n->fact, n->name,
+                                                  launch[0], launch[1], &r, v->err)
+                              : 0;
     return rc > 0 ? s_int (out, r) : rc < 0 ? -1 : s_unknown (v, n, "kernel");
 }
 
@@ -260,8 +281,10 @@ static int s_eval_logic (const s_eval_t *v, const kc_expr_node_t *n, kc_value_t 
     if (s_eval_node (v, n->a, &a) < 0)
         return -1;
     if (a.type != KC_VALUE_BOOL) {
-        s_bad (v, n, a.type == KC_VALUE_INT ? "a condition is a boolean; compare the integer with != 0"
-                                            : "a condition is a boolean; compare the float");
+        s_bad (v, n,
+               a.type == KC_VALUE_INT
+                   ? "a condition is a boolean; compare the integer with != 0"
+                   : "a condition is a boolean; compare the float");
         return -1;
     }
     if (n->op == KC_OP_NOT)
@@ -290,7 +313,9 @@ static int s_eval_node (const s_eval_t *v, int index, kc_value_t *out)
     case KC_OP_NAME:
         return s_look_up (v, n, out);
     case KC_OP_PROP:
-        rc = v->scope->tensor ? v->scope->tensor (v->scope->arg, n->name, n->prop, n->index, &r, v->err) : 0;
+        rc = v->scope->tensor ? v->scope->tensor (v->scope->arg, n->name, n->prop,
+                                                  n->index, &r, v->err)
+                              : 0;
         return rc > 0 ? s_int (out, r) : rc < 0 ? -1 : s_unknown (v, n, "tensor");
     case KC_OP_FACT:
         return s_eval_fact (v, n, out);
@@ -301,7 +326,8 @@ static int s_eval_node (const s_eval_t *v, int index, kc_value_t *out)
             return s_bad (v, n, "a number is expected, a boolean was found");
         if (x[0].type == KC_VALUE_REAL)
             return s_real (v, n, out, -x[0].f);
-        return x[0].i == INT64_MIN ? s_bad (v, n, "integer overflow (64 bits)") : s_int (out, -x[0].i);
+        return x[0].i == INT64_MIN ? s_bad (v, n, "integer overflow (64 bits)")
+                                   : s_int (out, -x[0].i);
     case KC_OP_NOT:
     case KC_OP_AND:
     case KC_OP_OR:
@@ -323,7 +349,8 @@ static int s_eval_node (const s_eval_t *v, int index, kc_value_t *out)
     case KC_OP_GE:
         if (s_eval_node (v, n->a, &x[0]) < 0 || s_eval_node (v, n->b, &x[1]) < 0)
             return -1;
-        return n->op >= KC_OP_EQ ? s_compare (v, n, &x[0], &x[1], out) : s_arithmetic (v, n, &x[0], &x[1], out);
+        return n->op >= KC_OP_EQ ? s_compare (v, n, &x[0], &x[1], out)
+                                 : s_arithmetic (v, n, &x[0], &x[1], out);
     case KC_OP_CALL:
         for (int k = 0; k < n->n_args; k++)
             if (s_eval_node (v, n->args[k], &x[k]) < 0)
@@ -333,11 +360,13 @@ static int s_eval_node (const s_eval_t *v, int index, kc_value_t *out)
     return s_bad (v, n, "unknown operation");
 }
 
-int kc_expr_eval (const kc_expr_t *self, const kc_expr_scope_t *scope, kc_value_t *out, kc_err_t *err)
+int kc_expr_eval (const kc_expr_t *self, const kc_expr_scope_t *scope, kc_value_t *out,
+                  kc_err_t *err)
 {
     static const kc_expr_scope_t nothing = {0};
     s_eval_t v = {.e = self, .scope = scope ? scope : &nothing, .err = err};
-    // A wrong name in the branch that is not taken today would surprise at another shape.
+    // A wrong name in the branch that is not taken today would surprise at another
+    // shape.
     for (int i = 0; i < self->n_mentions; i++) {
         kc_value_t ignored;
         const kc_expr_node_t *n = &self->nodes[self->mentions[i].node];
@@ -347,7 +376,8 @@ int kc_expr_eval (const kc_expr_t *self, const kc_expr_scope_t *scope, kc_value_
     return s_eval_node (&v, self->root, out);
 }
 
-static int s_evaluate (const char *text, const kc_expr_scope_t *scope, kc_value_t *out, kc_err_t *err)
+static int s_evaluate (const char *text, const kc_expr_scope_t *scope, kc_value_t *out,
+                       kc_err_t *err)
 {
     kc_expr_t *e = kc_expr_parse (text, err);
     if (!e)
@@ -357,35 +387,43 @@ static int s_evaluate (const char *text, const kc_expr_scope_t *scope, kc_value_
     return rc;
 }
 
-int kc_expr_int (const char *text, const kc_expr_scope_t *scope, int64_t *out, kc_err_t *err)
+int kc_expr_int (const char *text, const kc_expr_scope_t *scope, int64_t *out,
+                 kc_err_t *err)
 {
     kc_value_t v;
     if (s_evaluate (text, scope, &v, err) < 0)
         return -1;
     if (v.type != KC_VALUE_INT)
-        return kc_fail (err, KC_EINVALID, "expression '%s': an integer is expected, it gives %s", text, s_type (v.type));
+        return kc_fail (err, KC_EINVALID,
+                        "expression '%s': an integer is expected, it gives %s", text,
+                        s_type (v.type));
     *out = v.i;
     return 0;
 }
 
-int kc_expr_real (const char *text, const kc_expr_scope_t *scope, double *out, kc_err_t *err)
+int kc_expr_real (const char *text, const kc_expr_scope_t *scope, double *out,
+                  kc_err_t *err)
 {
     kc_value_t v;
     if (s_evaluate (text, scope, &v, err) < 0)
         return -1;
     if (v.type == KC_VALUE_BOOL)
-        return kc_fail (err, KC_EINVALID, "expression '%s': a number is expected, it gives a boolean", text);
+        return kc_fail (err, KC_EINVALID,
+                        "expression '%s': a number is expected, it gives a boolean",
+                        text);
     *out = s_double (&v);
     return 0;
 }
 
-int kc_expr_bool (const char *text, const kc_expr_scope_t *scope, bool *out, kc_err_t *err)
+int kc_expr_bool (const char *text, const kc_expr_scope_t *scope, bool *out,
+                  kc_err_t *err)
 {
     kc_value_t v;
     if (s_evaluate (text, scope, &v, err) < 0)
         return -1;
     if (v.type != KC_VALUE_BOOL)
-        return kc_fail (err, KC_EINVALID, "expression '%s': a condition is expected, it gives %s", text,
+        return kc_fail (err, KC_EINVALID,
+                        "expression '%s': a condition is expected, it gives %s", text,
                         s_type (v.type));
     *out = v.b;
     return 0;

@@ -1,4 +1,5 @@
-/* kc_expr_node.h - the parsed form of an expression, shared by parser and evaluator (inside common/model) */
+/* kc_expr_node.h - the parsed form of an expression, shared by parser and evaluator
+ * (inside common/model) */
 #ifndef KC_EXPR_NODE_H
 #define KC_EXPR_NODE_H
 

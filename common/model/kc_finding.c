@@ -12,7 +12,8 @@
 
 enum { S_TEXT_MAX = 1000, S_KNOWN_MAX = 24 };
 
-int kc_finding (kc_verdict_t *verdict, kc_verdict_status_t status, int line, int step, const char *format, ...)
+int kc_finding (kc_verdict_t *verdict, kc_verdict_status_t status, int line, int step,
+                const char *format, ...)
 {
     if (!verdict)
         return -1;
@@ -25,7 +26,8 @@ int kc_finding (kc_verdict_t *verdict, kc_verdict_status_t status, int line, int
     va_start (args, format);
     kc_buf_vprintf (&b, format, args);
     va_end (args);
-    kc_verdict_finding_t *f = kc_push (&verdict->findings, &verdict->n_findings, sizeof *f);
+    kc_verdict_finding_t *f =
+        kc_push (&verdict->findings, &verdict->n_findings, sizeof *f);
     kc_type_init (&kc_verdict_finding_type, f);
     f->status = status;
     f->text = kc_utf8_clean (kc_buf_str (&b), b.size, S_TEXT_MAX);
@@ -64,8 +66,11 @@ char *kc_suggest (const char *word, const char *const *known, size_t n_known)
             best = i;
         }
     }
-    // A third of the letters may differ, or two neighbours be swapped; more than that is another word.
-    int length = (int)strlen (word), most = length < 3 ? 1 : length < 7 ? 2 : (length + 2) / 3;
+    // A third of the letters may differ, or two neighbours be swapped; more than that
+    // is another word.
+    int length = (int)strlen (word), most = length < 3   ? 1
+                                            : length < 7 ? 2
+                                                         : (length + 2) / 3;
     if (least <= most)
         return kc_asprintf ("; did you mean '%s'?", known[best]);
     kc_buf_t b = {0};

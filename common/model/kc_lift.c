@@ -1,6 +1,8 @@
-// kc_lift.c - see kc_lift.h; what is device code, which function launches, which tensors are the task's
+// kc_lift.c - see kc_lift.h; what is device code, which function launches, which
+// tensors are the task's
 //
-// The statements of the launcher are read in kc_lift_host.c, expressions in kc_lift_expr.c.
+// The statements of the launcher are read in kc_lift_host.c, expressions in
+// kc_lift_expr.c.
 
 #include "common/model/kc_lift.h"
 
@@ -16,7 +18,7 @@ typedef struct s_lift {
     const char *text;
     size_t size;
     kc_ctokens_t t;
-    kc_buf_t device; // kept text, host text replaced by its newlines
+    kc_buf_t device;  // kept text, host text replaced by its newlines
     const char *kept; // up to here
     size_t n_launchers;
     size_t head, body; // of the launcher: first token, its {
@@ -42,10 +44,12 @@ static void s_drop (s_lift_t *s, const char *from, const char *to)
 
 static const char *s_end_of (const s_lift_t *s, size_t token)
 {
-    return token < s->t.n ? s->t.items[token].at + s->t.items[token].size : s->text + s->size;
+    return token < s->t.n ? s->t.items[token].at + s->t.items[token].size
+                          : s->text + s->size;
 }
 
-// The last token of the declaration that begins at 'from'; whether it has a body in braces at *body_p.
+// The last token of the declaration that begins at 'from'; whether it has a body in
+// braces at *body_p.
 static size_t s_declaration (const s_lift_t *s, size_t from, size_t *body_p)
 {
     *body_p = 0;
@@ -88,8 +92,11 @@ static bool s_has_launch (const s_lift_t *s, size_t from, size_t to)
 
 static void s_top_level (s_lift_t *s)
 {
-    static const char *const device[] = {"__global__", "__device__", "__constant__", NULL};
-    static const char *const host[] = {"torch", "at", "std", "cudaStream_t", "PYBIND11_MODULE", "TORCH_LIBRARY", "pybind11", "py", NULL};
+    static const char *const device[] = {"__global__", "__device__", "__constant__",
+                                         NULL};
+    static const char *const host[] = {
+        "torch",    "at", "std", "cudaStream_t", "PYBIND11_MODULE", "TORCH_LIBRARY",
+        "pybind11", "py", NULL};
     for (size_t i = 0; i < s->t.n; i++) {
         const kc_ctoken_t *k = &s->t.items[i];
         if (k->kind == KC_CT_LINE) {
@@ -99,7 +106,9 @@ static void s_top_level (s_lift_t *s)
         }
         if (s_is (s, i, "}") || s_is (s, i, ";"))
             continue;
-        if (s_is (s, i, "namespace") || (s_is (s, i, "extern") && s->t.items[i + 1].kind == KC_CT_STRING && s_is (s, i + 2, "{"))) {
+        if (s_is (s, i, "namespace")
+            || (s_is (s, i, "extern") && s->t.items[i + 1].kind == KC_CT_STRING
+                && s_is (s, i + 2, "{"))) {
             while (i < s->t.n && !s_is (s, i, "{") && !s_is (s, i, ";"))
                 i++;
             continue; // its content is read like the top level
@@ -115,10 +124,12 @@ static void s_top_level (s_lift_t *s)
             s->body = body;
         }
         bool constexpr_function = body && s_is (s, i, "constexpr");
-        bool type = s_is (s, i, "struct") || s_is (s, i, "class") || s_is (s, i, "enum") || s_is (s, i, "typedef")
-                    || s_is (s, i, "using") || s_is (s, i, "template") || s_is (s, i, "constexpr") || s_is (s, i, "const")
-                    || s_is (s, i, "static");
-        if ((body && !constexpr_function && !(type && s_is (s, i, "template"))) || !type || s_has (s, i, last, host))
+        bool type = s_is (s, i, "struct") || s_is (s, i, "class") || s_is (s, i, "enum")
+                    || s_is (s, i, "typedef") || s_is (s, i, "using")
+                    || s_is (s, i, "template") || s_is (s, i, "constexpr")
+                    || s_is (s, i, "const") || s_is (s, i, "static");
+        if ((body && !constexpr_function && !(type && s_is (s, i, "template"))) || !type
+            || s_has (s, i, last, host))
             s_drop (s, k->at, s_end_of (s, last));
         i = last;
     }
@@ -135,14 +146,17 @@ static void s_constants (s_lift_t *s)
         if (k->kind == KC_CT_LINE) {
             kc_ctokens_t line;
             kc_ctokens_read (&line, k->at + 1, k->size - 1);
-            bool define = line.n > 2 && kc_ctoken_is (&line.items[0], "define") && line.items[1].kind == KC_CT_WORD
-                          && line.items[1].at + line.items[1].size != line.items[2].at; // no macro with parameters
+            bool define = line.n > 2 && kc_ctoken_is (&line.items[0], "define")
+                          && line.items[1].kind == KC_CT_WORD
+                          && line.items[1].at + line.items[1].size
+                                 != line.items[2].at; // no macro with parameters
             if (define) {
                 const kc_ctokens_t *whole = s->host.t;
                 kc_err_t quiet = {0}, *err = s->host.err;
                 s->host.t = &line;
                 s->host.err = &quiet;
-                char *value = kc_host_expr (&s->host, 2, line.n), *name = kc_ctoken_dup (&line.items[1]);
+                char *value = kc_host_expr (&s->host, 2, line.n),
+                     *name = kc_ctoken_dup (&line.items[1]);
                 s->host.t = whole;
                 s->host.err = err;
                 if (value)
@@ -151,13 +165,15 @@ static void s_constants (s_lift_t *s)
             }
             kc_ctokens_free (&line);
         }
-        else if ((s_is (s, i, "constexpr") || s_is (s, i, "const")) && s_is (s, i + 3, "=") && s->t.items[i + 2].kind == KC_CT_WORD) {
+        else if ((s_is (s, i, "constexpr") || s_is (s, i, "const"))
+                 && s_is (s, i + 3, "=") && s->t.items[i + 2].kind == KC_CT_WORD) {
             size_t end = i + 4;
             while (end < s->t.n && !s_is (s, end, ";"))
                 end++;
             kc_err_t quiet = {0}, *err = s->host.err;
             s->host.err = &quiet;
-            char *value = kc_host_expr (&s->host, i + 4, end), *name = kc_ctoken_dup (&s->t.items[i + 2]);
+            char *value = kc_host_expr (&s->host, i + 4, end),
+                 *name = kc_ctoken_dup (&s->t.items[i + 2]);
             s->host.err = err;
             if (value)
                 kc_host_set (&s->host, name, KC_HOST_VALUE, value, -1);
@@ -174,12 +190,14 @@ static int s_parameters (s_lift_t *s)
 {
     kc_host_t *h = &s->host;
     for (size_t i = 0; h->card && i < h->card->n_dims; i++)
-        kc_host_set (h, h->card->dims[i].name, KC_HOST_VALUE, kc_strdup (h->card->dims[i].name), -1);
+        kc_host_set (h, h->card->dims[i].name, KC_HOST_VALUE,
+                     kc_strdup (h->card->dims[i].name), -1);
     size_t open = s->head;
     while (open < s->body && !s_is (s, open, "("))
         open++;
     size_t starts[64], ends[64];
-    int n = kc_host_split (&s->t, open + 1, kc_ctokens_match (&s->t, open), starts, ends, 64);
+    int n = kc_host_split (&s->t, open + 1, kc_ctokens_match (&s->t, open), starts,
+                           ends, 64);
     for (int i = 0; i < n; i++) {
         size_t name = ends[i], stars = 0;
         bool tensor = false, is_const = false;
@@ -200,7 +218,8 @@ static int s_parameters (s_lift_t *s)
             kc_host_set (h, word, KC_HOST_TENSOR, NULL, t);
         }
         else {
-            char *value = kc_strdup (word); // a size of the task; its own spelling counts
+            char *value =
+                kc_strdup (word); // a size of the task; its own spelling counts
             for (size_t d = 0; h->card && d < h->card->n_dims; d++)
                 if (!strcasecmp (h->card->dims[d].name, word))
                     kc_set (&value, h->card->dims[d].name);
@@ -215,7 +234,8 @@ static int s_parameters (s_lift_t *s)
 
 static bool s_is_output (const kc_card_tensor_t *t)
 {
-    return t->role == KC_CARD_TENSOR_ROLE_OUTPUT || t->role == KC_CARD_TENSOR_ROLE_INOUT;
+    return t->role == KC_CARD_TENSOR_ROLE_OUTPUT
+           || t->role == KC_CARD_TENSOR_ROLE_INOUT;
 }
 
 // d_x, x_d, dev_x, x_ptr: the name without such marks.
@@ -244,7 +264,8 @@ static int s_match_card (s_lift_t *s)
     for (int pass = 0; pass < 2; pass++) // equal names, then position
         for (size_t i = 0; i < h->n_tensors; i++) {
             kc_host_tensor_t *t = &h->tensors[i];
-            bool result = t->returned || (t->written && !t->made_here), outside = !t->made_here || t->returned;
+            bool result = t->returned || (t->written && !t->made_here),
+                 outside = !t->made_here || t->returned;
             if (t->plan || !outside || (!t->read && !t->returned))
                 continue;
             char bare[80];
@@ -259,8 +280,9 @@ static int s_match_card (s_lift_t *s)
             }
             if (pass && !t->plan) {
                 free (taken);
-                return kc_fail (h->err, KC_EUNSUPPORTED, "the launcher's tensor '%s' is none of the task's %s", t->name,
-                                result ? "outputs" : "inputs");
+                return kc_fail (h->err, KC_EUNSUPPORTED,
+                                "the launcher's tensor '%s' is none of the task's %s",
+                                t->name, result ? "outputs" : "inputs");
             }
         }
     free (taken);
@@ -307,12 +329,14 @@ static int s_scratch (s_lift_t *s, kc_buf_t *out)
     for (size_t i = 0; i < h->n_tensors; i++) {
         const kc_host_tensor_t *t = &h->tensors[i];
         bool task = t->returned || !t->made_here;
-        if (t->returned && t->made_here && t->zero && t->read) // an output that the launcher zeroes
+        if (t->returned && t->made_here && t->zero
+            && t->read) // an output that the launcher zeroes
             kc_buf_printf (out, "//@ fill dst=%s value=0\n", t->plan);
         if (task || !t->read)
             continue;
         if (!t->shape && t->like < 0)
-            return kc_fail (h->err, KC_EUNSUPPORTED, "the size of the buffer '%s' is not known", t->name);
+            return kc_fail (h->err, KC_EUNSUPPORTED,
+                            "the size of the buffer '%s' is not known", t->name);
         kc_buf_printf (out, "//@ scratch %s ", t->plan);
         if (t->like >= 0)
             kc_buf_printf (out, "like %s", h->tensors[t->like].plan);
@@ -348,16 +372,20 @@ static void s_free (s_lift_t *s)
 
 static char *s_lift (s_lift_t *s, kc_signatures_t *signatures, kc_err_t *err)
 {
-    s->host = (kc_host_t){.t = &s->t, .signatures = signatures, .card = s->host.card, .err = err};
+    s->host = (kc_host_t){
+        .t = &s->t, .signatures = signatures, .card = s->host.card, .err = err};
     s_top_level (s);
     if (s->n_launchers != 1) {
-        kc_fail (err, KC_EUNSUPPORTED, s->n_launchers ? "%zu host functions launch kernels, one is expected"
-                                                      : "no host function launches a kernel (%zu found)", s->n_launchers);
+        kc_fail (err, KC_EUNSUPPORTED,
+                 s->n_launchers ? "%zu host functions launch kernels, one is expected"
+                                : "no host function launches a kernel (%zu found)",
+                 s->n_launchers);
         return NULL;
     }
     s_constants (s);
     size_t end = kc_ctokens_match (&s->t, s->body);
-    if (s_parameters (s) < 0 || kc_host_statements (&s->host, s->body + 1, end) < 0 || s_name_tensors (s) < 0)
+    if (s_parameters (s) < 0 || kc_host_statements (&s->host, s->body + 1, end) < 0
+        || s_name_tensors (s) < 0)
         return NULL;
     kc_buf_t out = {0};
     if (s_scratch (s, &out) < 0) {
@@ -372,7 +400,8 @@ static char *s_lift (s_lift_t *s, kc_signatures_t *signatures, kc_err_t *err)
 bool kc_lift_applies (const char *text, size_t size)
 {
     char *copy = kc_strndup (text, size);
-    bool launch = strstr (copy, "<<<") != NULL, plan = strstr (copy, "//@ launch") != NULL;
+    bool launch = strstr (copy, "<<<") != NULL,
+         plan = strstr (copy, "//@ launch") != NULL;
     bool kernel = strstr (copy, "__global__") != NULL;
     free (copy);
     return launch && kernel && !plan;
@@ -384,7 +413,8 @@ char *kc_lift (const char *text, size_t size, const kc_card_t *card, kc_err_t *e
     kc_err_t *e = err ? err : &own;
     kc_err_clear (e);
     if (size > KC_TEXT_MAX) {
-        kc_fail (e, KC_EUNSUPPORTED, "the text has %zu bytes, at most %d are read", size, KC_TEXT_MAX);
+        kc_fail (e, KC_EUNSUPPORTED, "the text has %zu bytes, at most %d are read",
+                 size, KC_TEXT_MAX);
         return NULL;
     }
     char *copy = kc_strndup (text, size);
@@ -394,7 +424,8 @@ char *kc_lift (const char *text, size_t size, const kc_card_t *card, kc_err_t *e
     kc_signatures_t *signatures = kc_signatures_read (copy, e);
     char *out = signatures ? s_lift (&s, signatures, e) : NULL;
     if (!out && !*e->text)
-        kc_fail (e, KC_EUNSUPPORTED, "line %d: this launcher is not understood", s.t.items[s.head < s.t.n ? s.head : 0].line);
+        kc_fail (e, KC_EUNSUPPORTED, "line %d: this launcher is not understood",
+                 s.t.items[s.head < s.t.n ? s.head : 0].line);
     if (!out)
         e->code = KC_EUNSUPPORTED;
     kc_signatures_destroy (&signatures);

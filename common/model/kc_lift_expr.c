@@ -8,7 +8,8 @@
 #include "common/model/kc_lift_host.h"
 #include "common/util/kc_mem.h"
 
-int kc_host_split (const kc_ctokens_t *t, size_t from, size_t to, size_t *starts, size_t *ends, int most)
+int kc_host_split (const kc_ctokens_t *t, size_t from, size_t to, size_t *starts,
+                   size_t *ends, int most)
 {
     int n = 0;
     size_t start = from;
@@ -16,7 +17,9 @@ int kc_host_split (const kc_ctokens_t *t, size_t from, size_t to, size_t *starts
         return 0;
     for (size_t i = from; i <= to; i++) {
         const kc_ctoken_t *k = &t->items[i];
-        if (i < to && (kc_ctoken_is (k, "(") || kc_ctoken_is (k, "[") || kc_ctoken_is (k, "{"))) {
+        if (i < to
+            && (kc_ctoken_is (k, "(") || kc_ctoken_is (k, "[")
+                || kc_ctoken_is (k, "{"))) {
             size_t end = kc_ctokens_match (t, i);
             if (end >= to)
                 return -1;
@@ -49,10 +52,13 @@ static bool s_type (const kc_host_t *h, size_t from, size_t to)
     kc_buf_t b = {0};
     for (size_t i = from; i < to; i++)
         if (!s_is (h, i, "const") && !s_is (h, i, "std") && !s_is (h, i, "::"))
-            kc_buf_printf (&b, "%s%.*s", b.size ? " " : "", (int)h->t->items[i].size, h->t->items[i].at);
+            kc_buf_printf (&b, "%s%.*s", b.size ? " " : "", (int)h->t->items[i].size,
+                           h->t->items[i].at);
     kc_ctype_t base;
     int lanes;
-    bool yes = b.size && (kc_ctype_parse (kc_buf_str (&b), &base, &lanes) == 0 || !strcmp (kc_buf_str (&b), "scalar_t"));
+    bool yes = b.size
+               && (kc_ctype_parse (kc_buf_str (&b), &base, &lanes) == 0
+                   || !strcmp (kc_buf_str (&b), "scalar_t"));
     kc_buf_free (&b);
     return yes;
 }
@@ -120,20 +126,23 @@ static void s_number (s_put_t *s, const kc_ctoken_t *t)
         kc_buf_putc (&s->b, '0');
 }
 
-// x.size (0), x.numel (), x.dim (), x.sizes ()[1]; token 'i' is the tensor.  The token behind, or 0.
+// x.size (0), x.numel (), x.dim (), x.sizes ()[1]; token 'i' is the tensor.  The token
+// behind, or 0.
 static size_t s_tensor (s_put_t *s, size_t i, int tensor)
 {
     kc_host_t *h = s->h;
     if (!s_is (h, i + 1, ".") || !s_word (h, i + 2) || !s_is (h, i + 3, "("))
         return 0;
     size_t close = kc_ctokens_match (h->t, i + 3), index = i + 4;
-    bool size = s_is (h, i + 2, "size"), sizes = s_is (h, i + 2, "sizes") && close == i + 4;
+    bool size = s_is (h, i + 2, "size"),
+         sizes = s_is (h, i + 2, "sizes") && close == i + 4;
     if (close >= s->to)
         return 0;
     h->tensors[tensor].read = h->tensors[tensor].read; // a size is no read
     if (s_is (h, i + 2, "numel") && close == i + 4)
         kc_buf_printf (&s->b, "\x01%d\x02.numel", tensor);
-    else if ((s_is (h, i + 2, "dim") || s_is (h, i + 2, "ndimension")) && close == i + 4)
+    else if ((s_is (h, i + 2, "dim") || s_is (h, i + 2, "ndimension"))
+             && close == i + 4)
         kc_buf_printf (&s->b, "\x01%d\x02.rank", tensor);
     else if (size || sizes) {
         if (sizes) {
@@ -142,7 +151,8 @@ static size_t s_tensor (s_put_t *s, size_t i, int tensor)
             index = close + 2;
             close = kc_ctokens_match (h->t, close + 1);
         }
-        if (close != index + 1 || h->t->items[index].kind != KC_CT_NUMBER || h->t->items[index].size != 1)
+        if (close != index + 1 || h->t->items[index].kind != KC_CT_NUMBER
+            || h->t->items[index].size != 1)
             return 0;
         kc_buf_printf (&s->b, "\x01%d\x02.shape[%c]", tensor, *h->t->items[index].at);
     }
@@ -154,17 +164,21 @@ static size_t s_tensor (s_put_t *s, size_t i, int tensor)
 static int s_name (s_put_t *s, size_t *i_p)
 {
     static const char *const maps[][2] = {
-        {"min", "min"},       {"max", "max"},     {"abs", "abs"},     {"sqrtf", "sqrt"},   {"sqrt", "sqrt"},
-        {"rsqrtf", "1.0/sqrt"}, {"expf", "exp"},  {"exp", "exp"},     {"logf", "log"},     {"log", "log"},
-        {"cdiv", "cdiv"},     {"ceil_div", "cdiv"}, {"CEIL_DIV", "cdiv"}, {"div_up", "cdiv"}, {"DIV_UP", "cdiv"},
-        {"divUp", "cdiv"},    {"DIVUP", "cdiv"},  {"ceilDiv", "cdiv"}, {"CeilDiv", "cdiv"}, {"ceildiv", "cdiv"},
-        {"fmaxf", "max"},     {"fminf", "min"},   {"divup", "cdiv"},
+        {"min", "min"},       {"max", "max"},      {"abs", "abs"},
+        {"sqrtf", "sqrt"},    {"sqrt", "sqrt"},    {"rsqrtf", "1.0/sqrt"},
+        {"expf", "exp"},      {"exp", "exp"},      {"logf", "log"},
+        {"log", "log"},       {"cdiv", "cdiv"},    {"ceil_div", "cdiv"},
+        {"CEIL_DIV", "cdiv"}, {"div_up", "cdiv"},  {"DIV_UP", "cdiv"},
+        {"divUp", "cdiv"},    {"DIVUP", "cdiv"},   {"ceilDiv", "cdiv"},
+        {"CeilDiv", "cdiv"},  {"ceildiv", "cdiv"}, {"fmaxf", "max"},
+        {"fminf", "min"},     {"divup", "cdiv"},
     };
     kc_host_t *h = s->h;
     size_t i = *i_p;
     if (s_is (h, i, "std") && s_is (h, i + 1, "::"))
         i += 2;
-    if (s_is (h, i, "static_cast") && s_is (h, i + 1, "<")) { // a cast between numbers changes no size
+    if (s_is (h, i, "static_cast")
+        && s_is (h, i + 1, "<")) { // a cast between numbers changes no size
         *i_p = kc_ctokens_match (h->t, i + 1) + 1;
         return 0;
     }
@@ -176,7 +190,8 @@ static int s_name (s_put_t *s, size_t *i_p)
         char *type = kc_ctokens_text (h->t, i + 2, close);
         kc_ctype_t base;
         int lanes;
-        int rc = !strcmp (type, "scalar_t") ? (base = KC_C_F32, lanes = 1, 0) : kc_ctype_parse (type, &base, &lanes);
+        int rc = !strcmp (type, "scalar_t") ? (base = KC_C_F32, lanes = 1, 0)
+                                            : kc_ctype_parse (type, &base, &lanes);
         if (rc == 0)
             kc_buf_printf (&s->b, "%zu", kc_ctype_size (base) * (size_t)lanes);
         free (type);
@@ -200,7 +215,8 @@ static int s_name (s_put_t *s, size_t *i_p)
     if (known && known->kind == KC_HOST_VALUE && !call) {
         bool plain = true;
         for (const char *p = known->text; *p; p++)
-            plain = plain && (isalnum ((unsigned char)*p) || strchr ("_.[]\x01\x02", *p));
+            plain =
+                plain && (isalnum ((unsigned char)*p) || strchr ("_.[]\x01\x02", *p));
         kc_buf_printf (&s->b, plain ? "%s" : "(%s)", known->text);
         *i_p = i + 1;
         return 0;
@@ -245,12 +261,18 @@ static int s_expression (s_put_t *s, size_t from, size_t to)
                 i = close + 1;
             }
         }
-        else if (k->kind == KC_CT_PUNCT && strchr ("+-*/%<>=!&|?:", *k->at) && k->size == 1) {
-            bool joined = i > from && h->t->items[i - 1].kind == KC_CT_PUNCT && h->t->items[i - 1].at + 1 == k->at;
-            bool pairs = i + 1 < to && h->t->items[i + 1].at == k->at + 1 && h->t->items[i + 1].kind == KC_CT_PUNCT;
+        else if (k->kind == KC_CT_PUNCT && strchr ("+-*/%<>=!&|?:", *k->at)
+                 && k->size == 1) {
+            bool joined = i > from && h->t->items[i - 1].kind == KC_CT_PUNCT
+                          && h->t->items[i - 1].at + 1 == k->at;
+            bool pairs = i + 1 < to && h->t->items[i + 1].at == k->at + 1
+                         && h->t->items[i + 1].kind == KC_CT_PUNCT;
             if ((*k->at == '&' || *k->at == '|' || *k->at == '=') && !joined && !pairs)
                 rc = -1; // bit operations, assignments, addresses
-            kc_buf_printf (&s->b, joined || (i > from && strchr ("!-", *k->at) && pairs) ? "%c" : " %c", *k->at);
+            kc_buf_printf (
+                &s->b,
+                joined || (i > from && strchr ("!-", *k->at) && pairs) ? "%c" : " %c",
+                *k->at);
             if (!pairs && *k->at != '!')
                 kc_buf_putc (&s->b, ' ');
             i++;
@@ -264,16 +286,20 @@ static int s_expression (s_put_t *s, size_t from, size_t to)
 
 char *kc_host_expr (kc_host_t *h, size_t from, size_t to)
 {
-    const kc_host_name_t *one = to == from + 1 && s_word (h, from) ? kc_host_get (h, &h->t->items[from]) : NULL;
+    const kc_host_name_t *one =
+        to == from + 1 && s_word (h, from) ? kc_host_get (h, &h->t->items[from]) : NULL;
     if (one && one->kind == KC_HOST_VALUE)
         return kc_strdup (one->text);
     s_put_t s = {.h = h};
     if (s_expression (&s, from, to) < 0) {
         // say which name was not understood, when there is one
         for (size_t i = from; i < to; i++) {
-            const kc_host_name_t *known = s_word (h, i) ? kc_host_get (h, &h->t->items[i]) : NULL;
+            const kc_host_name_t *known =
+                s_word (h, i) ? kc_host_get (h, &h->t->items[i]) : NULL;
             if (known && known->kind == KC_HOST_UNKNOWN && h->err && !*h->err->text)
-                kc_fail (h->err, KC_EUNSUPPORTED, "not understood: '%.200s', which %s comes from", known->text, known->name);
+                kc_fail (h->err, KC_EUNSUPPORTED,
+                         "not understood: '%.200s', which %s comes from", known->text,
+                         known->name);
         }
         kc_buf_free (&s.b);
         if (!h->err || !*h->err->text)
@@ -298,7 +324,8 @@ int kc_host_pointer (kc_host_t *h, size_t from, size_t to, char **offset_p)
     // casts around: reinterpret_cast<T *>(p), (T *) p
     for (;;) {
         size_t close = s_is (h, from, "(") ? kc_ctokens_match (h->t, from) : to;
-        if (s_is (h, from, "reinterpret_cast") || s_is (h, from, "static_cast") || s_is (h, from, "const_cast")) {
+        if (s_is (h, from, "reinterpret_cast") || s_is (h, from, "static_cast")
+            || s_is (h, from, "const_cast")) {
             size_t end = kc_ctokens_match (h->t, from + 1);
             from = end + 1;
         }
@@ -311,9 +338,13 @@ int kc_host_pointer (kc_host_t *h, size_t from, size_t to, char **offset_p)
         else
             break;
     }
-    const kc_host_name_t *known = s_word (h, from) ? kc_host_get (h, &h->t->items[from]) : NULL;
+    const kc_host_name_t *known =
+        s_word (h, from) ? kc_host_get (h, &h->t->items[from]) : NULL;
     if (!known || known->kind != KC_HOST_TENSOR)
-        return kc_host_refuse (h, from, to, known && known->kind == KC_HOST_UNKNOWN ? known->text : "no tensor is meant");
+        return kc_host_refuse (h, from, to,
+                               known && known->kind == KC_HOST_UNKNOWN
+                                   ? known->text
+                                   : "no tensor is meant");
     size_t i = from + 1;
     if (s_is (h, i, ".") && s_word (h, i + 1)) { // x.data_ptr<float> ()
         i += 2;

@@ -1,7 +1,9 @@
-// kc_lift_host.c - the statements of a launcher, in order: definitions, allocations, launches, loops, conditions
+// kc_lift_host.c - the statements of a launcher, in order: definitions, allocations,
+// launches, loops, conditions
 //
-// A statement that launches nothing and is not understood only spoils the names it may change: the lift is
-// refused when a launch needs one of them, with that statement as the reason.
+// A statement that launches nothing and is not understood only spoils the names it may
+// change: the lift is refused when a launch needs one of them, with that statement as
+// the reason.
 
 #include "common/model/kc_lift_host.h"
 
@@ -22,14 +24,16 @@ static bool s_word (const kc_host_t *h, size_t i)
     return i < h->t->n && h->t->items[i].kind == KC_CT_WORD;
 }
 
-void kc_host_set (kc_host_t *h, const char *name, kc_host_kind_t kind, char *text, int tensor)
+void kc_host_set (kc_host_t *h, const char *name, kc_host_kind_t kind, char *text,
+                  int tensor)
 {
     if (h->n_names >= S_NAMES) {
         free (text);
         return;
     }
     kc_host_name_t *n = kc_push (&h->names, &h->n_names, sizeof *n);
-    *n = (kc_host_name_t){.name = kc_strdup (name), .kind = kind, .text = text, .tensor = tensor};
+    *n = (kc_host_name_t){
+        .name = kc_strdup (name), .kind = kind, .text = text, .tensor = tensor};
 }
 
 const kc_host_name_t *kc_host_get (const kc_host_t *h, const kc_ctoken_t *t)
@@ -53,8 +57,8 @@ int kc_host_refuse (const kc_host_t *h, size_t from, size_t to, const char *why)
     if (h->err && *h->err->text)
         return -1; // the first reason is the best one
     char *sentence = kc_ctokens_text (h->t, from, to);
-    kc_fail (h->err, KC_EUNSUPPORTED, "line %d is not understood: '%.200s'%s%.200s", h->t->items[from].line, sentence,
-             why ? " - " : "", why ? why : "");
+    kc_fail (h->err, KC_EUNSUPPORTED, "line %d is not understood: '%.200s'%s%.200s",
+             h->t->items[from].line, sentence, why ? " - " : "", why ? why : "");
     free (sentence);
     return -1;
 }
@@ -77,12 +81,14 @@ static char *s_dim3 (kc_host_t *h, size_t from, size_t to)
         if (known && known->kind == KC_HOST_DIM3)
             return kc_strdup (known->text);
     }
-    bool dim3 = s_is (h, from, "dim3") && (s_is (h, from + 1, "(") || s_is (h, from + 1, "{"));
+    bool dim3 =
+        s_is (h, from, "dim3") && (s_is (h, from + 1, "(") || s_is (h, from + 1, "{"));
     bool braces = s_is (h, from, "{");
     if (!dim3 && !braces)
         return kc_host_expr (h, from, to);
     size_t open = from + dim3, starts[3], ends[3];
-    int n = kc_host_split (h->t, open + 1, kc_ctokens_match (h->t, open), starts, ends, 3);
+    int n =
+        kc_host_split (h->t, open + 1, kc_ctokens_match (h->t, open), starts, ends, 3);
     if (n < 1) {
         kc_host_refuse (h, from, to, NULL);
         return NULL;
@@ -115,21 +121,24 @@ static int s_argument (kc_host_t *h, const kc_param_t *p, size_t from, size_t to
     int tensor = kc_host_pointer (h, from, to, &offset);
     if (tensor < 0)
         return -1;
-    kc_buf_printf (&h->steps, offset ? "\x01%d\x02 + %s" : "\x01%d\x02", tensor, offset);
+    kc_buf_printf (&h->steps, offset ? "\x01%d\x02 + %s" : "\x01%d\x02", tensor,
+                   offset);
     free (offset);
     h->tensors[tensor].read = true;
     h->tensors[tensor].written = h->tensors[tensor].written || !p->is_const;
     return 0;
 }
 
-// k<T><<<grid, block, shared, stream>>>(args) in tokens [from, to); 'open' is the first of <<<.
+// k<T><<<grid, block, shared, stream>>>(args) in tokens [from, to); 'open' is the first
+// of <<<.
 static int s_launch (kc_host_t *h, size_t from, size_t to, size_t open)
 {
     size_t close = open + 3;
     for (; close < to && !kc_ctokens_triple (h->t, close, '>'); close++)
         if (s_is (h, close, "(") || s_is (h, close, "{"))
             close = kc_ctokens_match (h->t, close);
-    size_t args = close + 3, end = s_is (h, args, "(") ? kc_ctokens_match (h->t, args) : to;
+    size_t args = close + 3,
+           end = s_is (h, args, "(") ? kc_ctokens_match (h->t, args) : to;
     if (close >= to || end >= to + 1 || !s_word (h, from))
         return kc_host_refuse (h, from, to, NULL);
     char *name = kc_ctoken_dup (&h->t->items[from]);
@@ -140,7 +149,8 @@ static int s_launch (kc_host_t *h, size_t from, size_t to, size_t open)
     kc_buf_printf (&h->steps, "//@ launch %s", sig->name);
     if (open > from + 1) {
         char *list = kc_ctokens_text (h->t, from + 1, open);
-        for (char *at; (at = strstr (list, "scalar_t")) != NULL;) // float, as AT_DISPATCH would say for f32
+        for (char *at; (at = strstr (list, "scalar_t"))
+                       != NULL;) // float, as AT_DISPATCH would say for f32
             memcpy (at, "float   ", 8);
         kc_buf_puts (&h->steps, list);
         free (list);
@@ -151,7 +161,8 @@ static int s_launch (kc_host_t *h, size_t from, size_t to, size_t open)
         return kc_host_refuse (h, from, to, NULL);
     kc_buf_puts (&h->steps, "<<<");
     for (int i = 0; i < n && i < 3; i++) {
-        char *one = i < 2 ? s_dim3 (h, starts[i], ends[i]) : kc_host_expr (h, starts[i], ends[i]);
+        char *one = i < 2 ? s_dim3 (h, starts[i], ends[i])
+                          : kc_host_expr (h, starts[i], ends[i]);
         if (!one)
             return -1;
         if (i < 2 || strcmp (one, "0"))
@@ -161,7 +172,8 @@ static int s_launch (kc_host_t *h, size_t from, size_t to, size_t open)
     kc_buf_puts (&h->steps, ">>>(");
     n = kc_host_split (h->t, args + 1, end, starts, ends, 64);
     if (n != (int)sig->n_params)
-        return kc_host_refuse (h, from, to, "the kernel has another number of parameters");
+        return kc_host_refuse (h, from, to,
+                               "the kernel has another number of parameters");
     for (int i = 0; i < n; i++) {
         if (i)
             kc_buf_puts (&h->steps, ", ");
@@ -177,10 +189,12 @@ static int s_launch (kc_host_t *h, size_t from, size_t to, size_t open)
 
 static char *s_dtype_of (kc_host_t *h, size_t from, size_t to)
 {
-    static const char *const kinds[][2] = {{"kFloat32", "f32"}, {"kFloat", "f32"}, {"kFloat64", "f64"}, {"kDouble", "f64"},
-                                           {"kInt", "i32"},     {"kInt32", "i32"}, {"kLong", "i64"},    {"kInt64", "i64"},
-                                           {"kHalf", "f16"},    {"kFloat16", "f16"}, {"kBFloat16", "bf16"}, {"kBool", "bool"},
-                                           {"kByte", "u8"},     {"kUInt8", "u8"}};
+    static const char *const kinds[][2] = {
+        {"kFloat32", "f32"}, {"kFloat", "f32"},     {"kFloat64", "f64"},
+        {"kDouble", "f64"},  {"kInt", "i32"},       {"kInt32", "i32"},
+        {"kLong", "i64"},    {"kInt64", "i64"},     {"kHalf", "f16"},
+        {"kFloat16", "f16"}, {"kBFloat16", "bf16"}, {"kBool", "bool"},
+        {"kByte", "u8"},     {"kUInt8", "u8"}};
     for (size_t i = from; i < to; i++)
         for (size_t k = 0; k < KC_COUNT (kinds); k++)
             if (s_is (h, i, kinds[k][0]))
@@ -188,10 +202,12 @@ static char *s_dtype_of (kc_host_t *h, size_t from, size_t to)
     return kc_strdup ("f32");
 }
 
-// torch::empty_like (x), torch::zeros ({B, D}, options), at::empty (x.sizes (), ...): 1 made, 0 not that, -1.
+// torch::empty_like (x), torch::zeros ({B, D}, options), at::empty (x.sizes (), ...): 1
+// made, 0 not that, -1.
 static int s_allocation (kc_host_t *h, const char *name, size_t from, size_t to)
 {
-    if (!(s_is (h, from, "torch") || s_is (h, from, "at")) || !s_is (h, from + 1, "::") || !s_is (h, from + 3, "("))
+    if (!(s_is (h, from, "torch") || s_is (h, from, "at")) || !s_is (h, from + 1, "::")
+        || !s_is (h, from + 3, "("))
         return 0;
     bool like = s_is (h, from + 2, "empty_like") || s_is (h, from + 2, "zeros_like");
     bool zero = s_is (h, from + 2, "zeros") || s_is (h, from + 2, "zeros_like");
@@ -201,8 +217,10 @@ static int s_allocation (kc_host_t *h, const char *name, size_t from, size_t to)
     int n = kc_host_split (h->t, from + 4, close, starts, ends, 8);
     if (n < 1 || close >= to)
         return kc_host_refuse (h, from, to, NULL);
-    const kc_host_name_t *known = s_word (h, starts[0]) ? kc_host_get (h, &h->t->items[starts[0]]) : NULL;
-    bool sizes = known && known->kind == KC_HOST_TENSOR && s_is (h, starts[0] + 1, ".") && s_is (h, starts[0] + 2, "sizes");
+    const kc_host_name_t *known =
+        s_word (h, starts[0]) ? kc_host_get (h, &h->t->items[starts[0]]) : NULL;
+    bool sizes = known && known->kind == KC_HOST_TENSOR && s_is (h, starts[0] + 1, ".")
+                 && s_is (h, starts[0] + 2, "sizes");
     char *shape = NULL;
     int of = -1;
     if ((like || sizes) && known && known->kind == KC_HOST_TENSOR)
@@ -239,22 +257,28 @@ static int s_allocation (kc_host_t *h, const char *name, size_t from, size_t to)
 static int s_cuda_call (kc_host_t *h, size_t from, size_t to)
 {
     size_t open = from;
-    while (open < to && !(s_is (h, open, "cudaMalloc") || s_is (h, open, "cudaMemset") || s_is (h, open, "cudaMemcpy")))
+    while (open < to
+           && !(s_is (h, open, "cudaMalloc") || s_is (h, open, "cudaMemset")
+                || s_is (h, open, "cudaMemcpy")))
         open++;
     if (open == to || !s_is (h, open + 1, "("))
         return 0;
     size_t close = kc_ctokens_match (h->t, open + 1), starts[4], ends[4];
     int n = kc_host_split (h->t, open + 2, close, starts, ends, 4);
     size_t word = n > 0 ? ends[0] - 1 : open;
-    const kc_host_name_t *known = s_word (h, word) ? kc_host_get (h, &h->t->items[word]) : NULL;
+    const kc_host_name_t *known =
+        s_word (h, word) ? kc_host_get (h, &h->t->items[word]) : NULL;
     if (s_is (h, open, "cudaMemcpy")) { // device to host: a result
-        const kc_host_name_t *src = n == 4 && s_word (h, ends[1] - 1) ? kc_host_get (h, &h->t->items[ends[1] - 1]) : NULL;
+        const kc_host_name_t *src = n == 4 && s_word (h, ends[1] - 1)
+                                        ? kc_host_get (h, &h->t->items[ends[1] - 1])
+                                        : NULL;
         bool back = n == 4 && s_is (h, ends[3] - 1, "cudaMemcpyDeviceToHost");
         bool into = n == 4 && s_is (h, ends[3] - 1, "cudaMemcpyHostToDevice");
         if (back && src && src->kind == KC_HOST_TENSOR)
             h->tensors[src->tensor].returned = true;
         if (into && known && known->kind == KC_HOST_TENSOR)
-            h->tensors[known->tensor].made_here = false; // its content comes from outside
+            h->tensors[known->tensor].made_here =
+                false; // its content comes from outside
         return back || into ? 1 : kc_host_refuse (h, from, to, NULL);
     }
     if (!known || known->kind != KC_HOST_TENSOR)
@@ -262,7 +286,9 @@ static int s_cuda_call (kc_host_t *h, size_t from, size_t to)
     kc_host_tensor_t *t = &h->tensors[known->tensor];
     if (s_is (h, open, "cudaMemset")) {
         if (n != 3 || !s_is (h, starts[1], "0") || h->n_launches)
-            return kc_host_refuse (h, from, to, "only a cudaMemset to 0 before all launches can be lifted");
+            return kc_host_refuse (
+                h, from, to,
+                "only a cudaMemset to 0 before all launches can be lifted");
         t->zero = true;
         return 1;
     }
@@ -282,7 +308,8 @@ static size_t s_assignment (const kc_host_t *h, size_t from, size_t to)
     for (size_t i = from; i < to; i++) {
         if (s_is (h, i, "(") || s_is (h, i, "[") || s_is (h, i, "{"))
             i = kc_ctokens_match (h->t, i);
-        else if (s_is (h, i, "=") && !s_is (h, i + 1, "=") && !(i > from && strchr ("=!<>+-*/%&|^", *h->t->items[i - 1].at)))
+        else if (s_is (h, i, "=") && !s_is (h, i + 1, "=")
+                 && !(i > from && strchr ("=!<>+-*/%&|^", *h->t->items[i - 1].at)))
             return i;
     }
     return to;
@@ -291,7 +318,8 @@ static size_t s_assignment (const kc_host_t *h, size_t from, size_t to)
 // dim3 grid (a, b); dim3 block = ...; 1 understood, 0 not that, -1.
 static int s_dim3_definition (kc_host_t *h, size_t from, size_t to)
 {
-    while (s_is (h, from, "const") || s_is (h, from, "constexpr") || s_is (h, from, "static"))
+    while (s_is (h, from, "const") || s_is (h, from, "constexpr")
+           || s_is (h, from, "static"))
         from++;
     if (!s_is (h, from, "dim3") || !s_word (h, from + 1))
         return 0;
@@ -300,7 +328,8 @@ static int s_dim3_definition (kc_host_t *h, size_t from, size_t to)
         text = s_dim3 (h, from + 3, to);
     else if (s_is (h, from + 2, "(") || s_is (h, from + 2, "{")) {
         size_t starts[3], ends[3];
-        int n = kc_host_split (h->t, from + 3, kc_ctokens_match (h->t, from + 2), starts, ends, 3);
+        int n = kc_host_split (h->t, from + 3, kc_ctokens_match (h->t, from + 2),
+                               starts, ends, 3);
         kc_buf_t b = {0};
         for (int i = 0; i < n; i++) {
             char *one = kc_host_expr (h, starts[i], ends[i]);
@@ -321,17 +350,21 @@ static int s_dim3_definition (kc_host_t *h, size_t from, size_t to)
     return text ? 1 : -1;
 }
 
-// A pointer or tensor taken from another: auto p = x.data_ptr<float> (), auto y = x.contiguous ().
+// A pointer or tensor taken from another: auto p = x.data_ptr<float> (), auto y =
+// x.contiguous ().
 static bool s_alias (kc_host_t *h, const char *name, size_t from, size_t to)
 {
     kc_err_t quiet = {0}, *err = h->err;
     char *offset = NULL;
     h->err = &quiet;
-    bool method = s_is (h, from + 1, ".") && (s_is (h, from + 2, "contiguous") || s_is (h, from + 2, "data_ptr")
-                                              || s_is (h, from + 2, "const_data_ptr") || s_is (h, from + 2, "mutable_data_ptr")
-                                              || s_is (h, from + 2, "data") || s_is (h, from + 2, "detach"));
+    bool method = s_is (h, from + 1, ".")
+                  && (s_is (h, from + 2, "contiguous") || s_is (h, from + 2, "data_ptr")
+                      || s_is (h, from + 2, "const_data_ptr")
+                      || s_is (h, from + 2, "mutable_data_ptr")
+                      || s_is (h, from + 2, "data") || s_is (h, from + 2, "detach"));
     bool cast = s_is (h, from, "reinterpret_cast") || s_is (h, from, "(");
-    int tensor = method || cast || to == from + 1 ? kc_host_pointer (h, from, to, &offset) : -1;
+    int tensor =
+        method || cast || to == from + 1 ? kc_host_pointer (h, from, to, &offset) : -1;
     h->err = err;
     bool good = tensor >= 0 && !offset;
     free (offset);
@@ -366,10 +399,12 @@ static int s_definition (kc_host_t *h, size_t from, size_t to)
 // float *d_a, *d_b; without a value: pointers that cudaMalloc will fill.
 static bool s_pointers (kc_host_t *h, size_t from, size_t to)
 {
-    if (!s_word (h, from) || !s_is (h, from + 1, "*") || s_assignment (h, from, to) != to)
+    if (!s_word (h, from) || !s_is (h, from + 1, "*")
+        || s_assignment (h, from, to) != to)
         return false;
     char *type = kc_ctoken_dup (&h->t->items[from]);
-    static const char *const types[][2] = {{"float", "f32"}, {"double", "f64"}, {"int", "i32"}};
+    static const char *const types[][2] = {
+        {"float", "f32"}, {"double", "f64"}, {"int", "i32"}};
     const char *dtype = NULL;
     for (size_t i = 0; i < KC_COUNT (types); i++)
         if (!strcmp (type, types[i][0]))
@@ -391,9 +426,12 @@ static bool s_pointers (kc_host_t *h, size_t from, size_t to)
 static void s_spoil (kc_host_t *h, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
-        bool changes = s_is (h, i + 1, "=") || s_is (h, i - 1, "&") || (s_is (h, i + 2, "=") && !s_is (h, i + 1, "=")
-                       && h->t->items[i + 1].kind == KC_CT_PUNCT && strchr ("+-*/%", *h->t->items[i + 1].at))
-                       || (s_is (h, i + 1, "+") && s_is (h, i + 2, "+")) || (s_is (h, i + 1, "-") && s_is (h, i + 2, "-"));
+        bool changes = s_is (h, i + 1, "=") || s_is (h, i - 1, "&")
+                       || (s_is (h, i + 2, "=") && !s_is (h, i + 1, "=")
+                           && h->t->items[i + 1].kind == KC_CT_PUNCT
+                           && strchr ("+-*/%", *h->t->items[i + 1].at))
+                       || (s_is (h, i + 1, "+") && s_is (h, i + 2, "+"))
+                       || (s_is (h, i + 1, "-") && s_is (h, i + 2, "-"));
         bool compares = s_is (h, i + 1, "=") && s_is (h, i + 2, "=");
         if (!s_word (h, i) || !changes || compares)
             continue;
@@ -413,7 +451,8 @@ static size_t s_statement_end (const kc_host_t *h, size_t from, size_t to)
             i = kc_ctokens_match (h->t, i);
         else if (s_is (h, i, "{")) {
             i = kc_ctokens_match (h->t, i);
-            if (!s_is (h, i + 1, ";") && !s_is (h, i + 1, ",") && !s_is (h, i + 1, ")") && !s_is (h, i + 1, "."))
+            if (!s_is (h, i + 1, ";") && !s_is (h, i + 1, ",") && !s_is (h, i + 1, ")")
+                && !s_is (h, i + 1, "."))
                 return i + 1;
         }
         else if (s_is (h, i, ";"))
@@ -425,7 +464,8 @@ static size_t s_statement_end (const kc_host_t *h, size_t from, size_t to)
 // A statement or block after if, else or for.
 static size_t s_body_end (const kc_host_t *h, size_t from, size_t to)
 {
-    return s_is (h, from, "{") ? kc_ctokens_match (h->t, from) + 1 : s_statement_end (h, from, to);
+    return s_is (h, from, "{") ? kc_ctokens_match (h->t, from) + 1
+                               : s_statement_end (h, from, to);
 }
 
 static int s_body (kc_host_t *h, size_t from, size_t end)
@@ -437,9 +477,11 @@ static int s_body (kc_host_t *h, size_t from, size_t end)
 // if (cond) A [else B] with launches inside; *next_p = what follows.
 static int s_if (kc_host_t *h, size_t from, size_t to, size_t *next_p)
 {
-    size_t open = from + 1 + s_is (h, from + 1, "constexpr"), close = kc_ctokens_match (h->t, open);
+    size_t open = from + 1 + s_is (h, from + 1, "constexpr"),
+           close = kc_ctokens_match (h->t, open);
     size_t end = s_body_end (h, close + 1, to);
-    size_t other = s_is (h, end, "else") ? end + 1 : 0, last = other ? s_body_end (h, other, to) : end;
+    size_t other = s_is (h, end, "else") ? end + 1 : 0,
+           last = other ? s_body_end (h, other, to) : end;
     if (other && s_is (h, other, "if")) { // else if: the whole chain
         size_t at = other;
         while (s_is (h, at, "if")) {
@@ -486,9 +528,11 @@ static int s_for (kc_host_t *h, size_t from, size_t to, size_t *next_p)
     while (s_word (h, i) && !s_is (h, i + 1, "="))
         i++;
     size_t semi = i + 3;
-    bool good = s_word (h, i) && s_is (h, i + 1, "=") && s_is (h, i + 2, "0") && s_is (h, semi, ";");
+    bool good = s_word (h, i) && s_is (h, i + 1, "=") && s_is (h, i + 2, "0")
+                && s_is (h, semi, ";");
     char *index = good ? kc_ctoken_dup (&h->t->items[i]) : NULL;
-    good = good && kc_ctoken_is (&h->t->items[semi + 1], index) && s_is (h, semi + 2, "<") && !s_is (h, semi + 3, "=");
+    good = good && kc_ctoken_is (&h->t->items[semi + 1], index)
+           && s_is (h, semi + 2, "<") && !s_is (h, semi + 3, "=");
     size_t second = semi + 3;
     while (good && second < close && !s_is (h, second, ";"))
         second++;
@@ -499,7 +543,9 @@ static int s_for (kc_host_t *h, size_t from, size_t to, size_t *next_p)
     char *count = good ? kc_host_expr (h, semi + 3, second) : NULL;
     if (!count) {
         free (index);
-        return kc_host_refuse (h, from, close + 1, good ? NULL : "only loops for (int i = 0; i < N; ++i) can be lifted");
+        return kc_host_refuse (
+            h, from, close + 1,
+            good ? NULL : "only loops for (int i = 0; i < N; ++i) can be lifted");
     }
     kc_buf_printf (&h->steps, "//@ for %s in %s\n", index, count);
     kc_host_set (h, index, KC_HOST_VALUE, kc_strdup (index), -1);
@@ -517,7 +563,8 @@ static int s_dispatch (kc_host_t *h, size_t from, size_t to)
     for (size_t i = from; i < to; i++)
         if (s_is (h, i, "{")) {
             size_t end = kc_ctokens_match (h->t, i);
-            return end < to ? kc_host_statements (h, i + 1, end) : kc_host_refuse (h, from, to, NULL);
+            return end < to ? kc_host_statements (h, i + 1, end)
+                            : kc_host_refuse (h, from, to, NULL);
         }
     return kc_host_refuse (h, from, to, NULL);
 }
@@ -525,7 +572,8 @@ static int s_dispatch (kc_host_t *h, size_t from, size_t to)
 static void s_return (kc_host_t *h, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
-        const kc_host_name_t *known = s_word (h, i) ? kc_host_get (h, &h->t->items[i]) : NULL;
+        const kc_host_name_t *known =
+            s_word (h, i) ? kc_host_get (h, &h->t->items[i]) : NULL;
         if (known && known->kind == KC_HOST_TENSOR)
             h->tensors[known->tensor].returned = true;
     }
@@ -537,7 +585,8 @@ static int s_statement (kc_host_t *h, size_t from, size_t to)
     while (open + 2 < to && !kc_ctokens_triple (h->t, open, '<'))
         open++;
     if (open + 2 < to) {
-        bool dispatch = h->t->items[from].size > 11 && !memcmp (h->t->items[from].at, "AT_DISPATCH", 11);
+        bool dispatch = h->t->items[from].size > 11
+                        && !memcmp (h->t->items[from].at, "AT_DISPATCH", 11);
         return dispatch ? s_dispatch (h, from, to) : s_launch (h, from, to, open);
     }
     if (s_is (h, from, "return")) {

@@ -26,7 +26,9 @@ typedef struct s_switch {
 
 static const s_switch_t s_switches[] = {
     {"Approximate_Transcendentals_or_LUT", "compile.fast_math", {"true"}},
-    {"Increase_Occupancy_if_limited", "compile.max_registers", {"128", "96", "64", "48", "32"}},
+    {"Increase_Occupancy_if_limited",
+     "compile.max_registers",
+     {"128", "96", "64", "48", "32"}},
     {"Reduce_Live_Ranges", "compile.max_registers", {"128", "96", "64", "48", "32"}},
     {"CUDA_Graph", "launch", {"graph"}},
 };
@@ -45,8 +47,8 @@ static void s_add (s_list_t *l, const char *method, const char *name, const char
 {
     kc_move_t m = {.program = kc_program_dup (l->program)};
     char *from = kc_program_value (l->program, name);
-    bool good = from && kc_program_change (m.program, name, to, NULL) == 0 && kc_program_hash (m.program, m.hash) == 0
-                && strcmp (m.hash, l->own);
+    bool good = from && kc_program_change (m.program, name, to, NULL) == 0
+                && kc_program_hash (m.program, m.hash) == 0 && strcmp (m.hash, l->own);
     for (size_t i = 0; i < l->n && good; i++)
         good = strcmp (l->items[i].method, method) || strcmp (l->items[i].hash, m.hash);
     if (!good) {
@@ -75,7 +77,8 @@ static double s_value (const char *text)
 {
     double v = 0;
     bool b = false;
-    if (kc_expr_real (text, NULL, &v, NULL) < 0 && kc_expr_bool (text, NULL, &b, NULL) == 0)
+    if (kc_expr_real (text, NULL, &v, NULL) < 0
+        && kc_expr_bool (text, NULL, &b, NULL) == 0)
         v = b;
     return v;
 }
@@ -99,7 +102,8 @@ static void s_tunable (s_list_t *l, const kc_card_tunable_t *t)
         sorted[i] = (s_choice_t){t->values[i], s_value (t->values[i]), i};
     qsort (sorted, t->n_values, sizeof *sorted, s_by_value);
     double now = s_value (constant->value);
-    size_t up = 0, down = 0; // [0, down) is smaller than the present value, [up, n) larger
+    size_t up = 0,
+           down = 0; // [0, down) is smaller than the present value, [up, n) larger
     while (down < t->n_values && sorted[down].value < now)
         down++;
     for (up = down; up < t->n_values && sorted[up].value <= now;)
@@ -118,7 +122,8 @@ static void s_tunable (s_list_t *l, const kc_card_tunable_t *t)
 static bool s_switch_allowed (const s_list_t *l, const s_switch_t *s)
 {
     if (!strcmp (s->name, "compile.fast_math"))
-        return l->card->policy != KC_CARD_POLICY_EXACT && l->card->policy != KC_CARD_POLICY_FP64;
+        return l->card->policy != KC_CARD_POLICY_EXACT
+               && l->card->policy != KC_CARD_POLICY_FP64;
     if (strcmp (s->name, "launch"))
         return true;
     bool loop = false;
@@ -128,7 +133,8 @@ static bool s_switch_allowed (const s_list_t *l, const s_switch_t *s)
     if (l->program->launch == KC_PROGRAM_LAUNCH_STREAM)
         return loop || steps > 1;
     // auto replays a graph beyond four steps by itself
-    return l->program->launch != KC_PROGRAM_LAUNCH_GRAPH && !loop && steps > 1 && steps <= 4;
+    return l->program->launch != KC_PROGRAM_LAUNCH_GRAPH && !loop && steps > 1
+           && steps <= 4;
 }
 
 static void s_switch (s_list_t *l, const s_switch_t *s)
@@ -139,7 +145,8 @@ static void s_switch (s_list_t *l, const s_switch_t *s)
         s_add (l, s->method, s->name, s->to[i]);
 }
 
-kc_move_t *kc_moves_list (const kc_card_t *card, const kc_program_t *program, const char *method, size_t *n_p)
+kc_move_t *kc_moves_list (const kc_card_t *card, const kc_program_t *program,
+                          const char *method, size_t *n_p)
 {
     s_list_t l = {.card = card, .program = program, .method = method};
     *n_p = 0;
@@ -162,7 +169,8 @@ void kc_moves_free (kc_move_t *moves, size_t n)
     free (moves);
 }
 
-char **kc_moves_methods (const kc_card_t *card, const kc_program_t *program, size_t *n_p)
+char **kc_moves_methods (const kc_card_t *card, const kc_program_t *program,
+                         size_t *n_p)
 {
     size_t n;
     kc_move_t *moves = kc_moves_list (card, program, NULL, &n);
@@ -173,7 +181,8 @@ char **kc_moves_methods (const kc_card_t *card, const kc_program_t *program, siz
         for (size_t k = 0; k < *n_p && !known; k++)
             known = !strcmp (methods[k], moves[i].method);
         if (!known)
-            *(char **)kc_push (&methods, n_p, sizeof (char *)) = kc_strdup (moves[i].method);
+            *(char **)kc_push (&methods, n_p, sizeof (char *)) =
+                kc_strdup (moves[i].method);
     }
     kc_moves_free (moves, n);
     return methods;

@@ -1,4 +1,5 @@
-// kc_occupancy.c - resident blocks per SM: warps, registers, shared memory and block slots
+// kc_occupancy.c - resident blocks per SM: warps, registers, shared memory and block
+// slots
 
 #include "common/model/kc_plan.h"
 
@@ -8,8 +9,8 @@ enum {
     S_SHARED_GRANULE = 128,   // bytes
 };
 
-int kc_occupancy (const kc_device_facts_t *facts, int registers, int64_t shared_total, int threads,
-                  kc_limiter_t *limiter)
+int kc_occupancy (const kc_device_facts_t *facts, int registers, int64_t shared_total,
+                  int threads, kc_limiter_t *limiter)
 {
     int warp = facts->warp > 0 ? facts->warp : 32;
     int warps = (threads + warp - 1) / warp;
@@ -21,9 +22,11 @@ int kc_occupancy (const kc_device_facts_t *facts, int registers, int64_t shared_
             best = facts->max_blocks_sm;
             why = KC_LIMIT_BLOCKS;
         }
-        int per_warp = (registers * warp + S_REGISTER_GRANULE - 1) / S_REGISTER_GRANULE * S_REGISTER_GRANULE;
+        int per_warp = (registers * warp + S_REGISTER_GRANULE - 1) / S_REGISTER_GRANULE
+                       * S_REGISTER_GRANULE;
         if (per_warp > 0) {
-            int whole = (warps + S_PARTITIONS - 1) / S_PARTITIONS * S_PARTITIONS; // a block's warps spread evenly
+            int whole = (warps + S_PARTITIONS - 1) / S_PARTITIONS
+                        * S_PARTITIONS; // a block's warps spread evenly
             int fit = facts->regs_sm / S_PARTITIONS / per_warp * S_PARTITIONS / warps;
             if ((int64_t)per_warp * whole > facts->regs_block)
                 fit = 0;
@@ -32,7 +35,8 @@ int kc_occupancy (const kc_device_facts_t *facts, int registers, int64_t shared_
                 why = KC_LIMIT_REGISTERS;
             }
         }
-        int64_t shared = (shared_total + facts->shared_reserved + S_SHARED_GRANULE - 1) / S_SHARED_GRANULE * S_SHARED_GRANULE;
+        int64_t shared = (shared_total + facts->shared_reserved + S_SHARED_GRANULE - 1)
+                         / S_SHARED_GRANULE * S_SHARED_GRANULE;
         if (shared_total > facts->shared_block) {
             best = 0;
             why = KC_LIMIT_SHARED;

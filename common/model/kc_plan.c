@@ -1,7 +1,9 @@
-// kc_plan.c - the second half of a plan: blocks and loops expanded into steps; see kc_plan.h
+// kc_plan.c - the second half of a plan: blocks and loops expanded into steps; see
+// kc_plan.h
 //
-// What a step does is in kc_plan_bind.c (kernels), kc_plan_move.c (copy, fill) and kc_plan_library.c;
-// what all steps together must satisfy in kc_plan_flow.c and kc_plan_edges.c.
+// What a step does is in kc_plan_bind.c (kernels), kc_plan_move.c (copy, fill) and
+// kc_plan_library.c; what all steps together must satisfy in kc_plan_flow.c and
+// kc_plan_edges.c.
 
 #include "common/model/kc_plan.h"
 
@@ -16,8 +18,9 @@
 #include "common/util/kc_mem.h"
 
 enum {
-    S_TURNS_MAX = 1000000, // loop turns, those whose steps are all switched off included
-    S_GRAPH_STEPS = 4,     // launch auto: a graph pays beyond
+    S_TURNS_MAX =
+        1000000,       // loop turns, those whose steps are all switched off included
+    S_GRAPH_STEPS = 4, // launch auto: a graph pays beyond
 };
 
 static const char *s_role (kc_plan_role_t role)
@@ -41,10 +44,12 @@ static const char *s_role (kc_plan_role_t role)
 
 // ---- helpers of all kinds of step ----
 
-void kc_plan_touch (kc_plan_step_t *step, int buffer, int64_t from, int64_t to, bool writes)
+void kc_plan_touch (kc_plan_step_t *step, int buffer, int64_t from, int64_t to,
+                    bool writes)
 {
     for (size_t i = 0; i < step->n_ranges; i++)
-        if (step->ranges[i].buffer == buffer && step->ranges[i].from == from && step->ranges[i].to == to) {
+        if (step->ranges[i].buffer == buffer && step->ranges[i].from == from
+            && step->ranges[i].to == to) {
             step->ranges[i].writes = step->ranges[i].writes || writes;
             return;
         }
@@ -59,14 +64,17 @@ static kc_plan_step_t *s_append (kc_plan_t *plan)
     if ((n & (n - 1)) == 0)
         plan->steps = kc_realloc (plan->steps, (n ? 2 * n : 1) * sizeof *plan->steps);
     kc_plan_step_t *s = &plan->steps[plan->n_steps++];
-    *s = (kc_plan_step_t){.kernel = -1, .src = -1, .dst = -1, .carveout = -1, .source_step = -1};
+    *s = (kc_plan_step_t){
+        .kernel = -1, .src = -1, .dst = -1, .carveout = -1, .source_step = -1};
     return s;
 }
 
 kc_plan_step_t *kc_plan_add_step (kc_plan_build_t *b, kc_plan_op_t op)
 {
     if (b->plan->n_steps >= KC_PLAN_MAX_STEPS) {
-        kc_env_bad (b->env, 0, "the plan has more than %d steps; let a kernel loop instead", KC_PLAN_MAX_STEPS);
+        kc_env_bad (b->env, 0,
+                    "the plan has more than %d steps; let a kernel loop instead",
+                    KC_PLAN_MAX_STEPS);
         return NULL;
     }
     kc_plan_step_t *s = s_append (b->plan);
@@ -79,21 +87,27 @@ int kc_plan_may_use (kc_plan_build_t *b, const kc_env_tensor_t *t, const char *w
 {
     const kc_plan_buffer_t *buffer = &b->plan->buffers[t->buffer];
     if (b->prepare && buffer->role != KC_ROLE_PARAM && buffer->role != KC_ROLE_PREPARED)
-        return kc_env_bad (b->env, 0, "%s: prepare sees parameters and prepared buffers only, %s is %s", who, t->name,
-                           s_role (buffer->role));
+        return kc_env_bad (
+            b->env, 0,
+            "%s: prepare sees parameters and prepared buffers only, %s is %s", who,
+            t->name, s_role (buffer->role));
     return 0;
 }
 
-int kc_plan_may_write (kc_plan_build_t *b, const kc_env_tensor_t *t, int line, const char *who)
+int kc_plan_may_write (kc_plan_build_t *b, const kc_env_tensor_t *t, int line,
+                       const char *who)
 {
     const kc_plan_buffer_t *buffer = &b->plan->buffers[t->buffer];
     switch (buffer->role) {
     case KC_ROLE_INPUT:
     case KC_ROLE_PARAM:
-        return kc_env_bad (b->env, line, "%s: %s is %s", who, buffer->name, s_role (buffer->role));
+        return kc_env_bad (b->env, line, "%s: %s is %s", who, buffer->name,
+                           s_role (buffer->role));
     case KC_ROLE_PREPARED:
         if (!b->prepare)
-            return kc_env_bad (b->env, line, "%s: %s is a prepared buffer, only prepare writes it", who, buffer->name);
+            return kc_env_bad (b->env, line,
+                               "%s: %s is a prepared buffer, only prepare writes it",
+                               who, buffer->name);
         break;
     case KC_ROLE_OUTPUT:
     case KC_ROLE_INOUT:
@@ -103,7 +117,8 @@ int kc_plan_may_write (kc_plan_build_t *b, const kc_env_tensor_t *t, int line, c
     return 0;
 }
 
-int kc_plan_tensor (kc_plan_build_t *b, const char *what, const char *name, kc_env_tensor_t *t)
+int kc_plan_tensor (kc_plan_build_t *b, const char *what, const char *name,
+                    kc_env_tensor_t *t)
 {
     kc_err_t err = {0};
     int rc = kc_env_tensor (b->env, name, false, t, &err);
@@ -138,7 +153,8 @@ static int s_zero_before (kc_plan_build_t *b, size_t first)
             fill->pattern_size = fill->bytes % 4 ? 1 : 4;
             kc_plan_touch (fill, index, 0, fill->bytes, true);
             kc_plan_step_t moved = *fill; // rotate it to the front of the new steps
-            memmove (&plan->steps[first + 1], &plan->steps[first], (plan->n_steps - 1 - first) * sizeof moved);
+            memmove (&plan->steps[first + 1], &plan->steps[first],
+                     (plan->n_steps - 1 - first) * sizeof moved);
             plan->steps[first] = moved;
             s++;
         }
@@ -181,7 +197,8 @@ static int s_step (kc_plan_build_t *b, const kc_program_step_t *step)
     return rc < 0 ? -1 : s_zero_before (b, first);
 }
 
-// Run through the steps of a block once, the loop indices being set.  -1 = give up altogether.
+// Run through the steps of a block once, the loop indices being set.  -1 = give up
+// altogether.
 static int s_turn (kc_plan_build_t *b, const kc_program_block_t *block, int first_step)
 {
     for (size_t i = 0; i < block->n_steps; i++) {
@@ -202,7 +219,8 @@ static int s_turn (kc_plan_build_t *b, const kc_program_block_t *block, int firs
     return 0;
 }
 
-static int s_loops (kc_plan_build_t *b, const kc_program_block_t *block, int first_step, size_t depth, int64_t *turns)
+static int s_loops (kc_plan_build_t *b, const kc_program_block_t *block, int first_step,
+                    size_t depth, int64_t *turns)
 {
     if (depth == block->n_for_)
         return s_turn (b, block, first_step);
@@ -214,15 +232,18 @@ static int s_loops (kc_plan_build_t *b, const kc_program_block_t *block, int fir
     if (kc_env_int (env, loop->count, &count, &err) < 0)
         return kc_env_bad (env, 0, "for %s: %s", loop->index, err.text);
     if (count < 0)
-        return kc_env_bad (env, 0, "for %s in %s: the count is %lld, it cannot be negative", loop->index, loop->count,
-                           (long long)count);
+        return kc_env_bad (env, 0,
+                           "for %s in %s: the count is %lld, it cannot be negative",
+                           loop->index, loop->count, (long long)count);
     env->loops[env->n_loops].index = loop->index;
     env->n_loops++;
     int rc = 0;
     for (int64_t i = 0; i < count && rc == 0; i++) {
         env->loops[env->n_loops - 1].value = i;
         if (++*turns > S_TURNS_MAX)
-            rc = kc_env_bad (env, 0, "the loops turn more than %d times; let a kernel loop instead", S_TURNS_MAX);
+            rc = kc_env_bad (
+                env, 0, "the loops turn more than %d times; let a kernel loop instead",
+                S_TURNS_MAX);
         else
             rc = s_loops (b, block, first_step, depth + 1, turns);
     }
@@ -230,7 +251,8 @@ static int s_loops (kc_plan_build_t *b, const kc_program_block_t *block, int fir
     return rc;
 }
 
-static int s_blocks (kc_plan_build_t *b, const kc_program_block_t *blocks, size_t n, int *step)
+static int s_blocks (kc_plan_build_t *b, const kc_program_block_t *blocks, size_t n,
+                     int *step)
 {
     int64_t turns = 0;
     for (size_t i = 0; i < n; i++) {
@@ -263,14 +285,17 @@ static void s_check_views (kc_plan_build_t *b)
         const kc_program_view_t *v = &b->env->program->views[i];
         if (kc_env_tensor (b->env, v->name, false, &t, &err) >= 0)
             continue;
-        bool loop = false; // an index is unknown outside its loop: the steps inside will tell
+        bool loop =
+            false; // an index is unknown outside its loop: the steps inside will tell
         for (int part = 0; part < 2 && !loop; part++) {
-            const kc_program_block_t *blocks = part ? b->env->program->blocks : b->env->program->prepare;
+            const kc_program_block_t *blocks =
+                part ? b->env->program->blocks : b->env->program->prepare;
             size_t n = part ? b->env->program->n_blocks : b->env->program->n_prepare;
             for (size_t k = 0; k < n && !loop; k++)
                 for (size_t l = 0; l < blocks[k].n_for_ && !loop; l++) {
                     char word[80];
-                    snprintf (word, sizeof word, "unknown name '%s'", blocks[k].for_[l].index);
+                    snprintf (word, sizeof word, "unknown name '%s'",
+                              blocks[k].for_[l].index);
                     loop = strstr (err.text, word) != NULL;
                 }
         }
@@ -319,7 +344,9 @@ static void s_expand (kc_plan_build_t *b)
     kc_plan_t *plan = b->plan;
     int step = 0;
     if (p->n_prepare && b->env->card->prepare == KC_CARD_PREPARE_NONE) {
-        kc_env_bad (b->env, 0, "this task allows no prepare blocks; do the work in the timed steps");
+        kc_env_bad (
+            b->env, 0,
+            "this task allows no prepare blocks; do the work in the timed steps");
         b->bad = true;
         return;
     }
@@ -332,18 +359,22 @@ static void s_expand (kc_plan_build_t *b)
         return;
     if (plan->n_steps == plan->n_prepare) {
         char *dims = kc_env_dims (b->env);
-        kc_env_bad (b->env, 0, "no step applies at %s: every condition is false there", *dims ? dims : "these sizes");
+        kc_env_bad (b->env, 0, "no step applies at %s: every condition is false there",
+                    *dims ? dims : "these sizes");
         free (dims);
         b->bad = true;
     }
 }
 
-kc_plan_t *kc_plan_build (const kc_card_t *card, const kc_program_t *program, const kc_task_setting_t *dims,
-                          size_t n_dims, const kc_device_facts_t *facts, const kc_kernel_facts_t *kernels,
-                          size_t n_kernels, kc_verdict_t *findings)
+kc_plan_t *kc_plan_build (const kc_card_t *card, const kc_program_t *program,
+                          const kc_task_setting_t *dims, size_t n_dims,
+                          const kc_device_facts_t *facts,
+                          const kc_kernel_facts_t *kernels, size_t n_kernels,
+                          kc_verdict_t *findings)
 {
     kc_plan_build_t b = {0};
-    b.env = kc_env_new (card, program, dims, n_dims, facts, kernels, n_kernels, findings);
+    b.env =
+        kc_env_new (card, program, dims, n_dims, facts, kernels, n_kernels, findings);
     if (!b.env)
         return NULL;
     kc_plan_t *plan = b.plan = kc_calloc (1, sizeof *b.plan);
@@ -359,10 +390,12 @@ kc_plan_t *kc_plan_build (const kc_card_t *card, const kc_program_t *program, co
         b.bad = true;
     if (!b.bad) {
         plan->graph = program->launch == KC_PROGRAM_LAUNCH_GRAPH
-                      || (program->launch != KC_PROGRAM_LAUNCH_STREAM && plan->n_steps > S_GRAPH_STEPS);
+                      || (program->launch != KC_PROGRAM_LAUNCH_STREAM
+                          && plan->n_steps > S_GRAPH_STEPS);
         if (plan->dataflow)
             kc_plan_edges (plan);
-        // a dry plan may hold what no device executes yet; without any kernel, it is never dry
+        // a dry plan may hold what no device executes yet; without any kernel, it is
+        // never dry
         bool dry = false;
         for (size_t i = 0; i < plan->n_steps && !kernels && !dry; i++)
             dry = plan->steps[i].op == KC_PLAN_KERNEL;
@@ -430,11 +463,13 @@ int kc_plan_runnable (const kc_plan_t *plan, kc_verdict_t *findings)
             break;
         }
         if (what)
-            return kc_finding (findings, KC_VERDICT_STATUS_UNSUPPORTED, 0, plan->steps[i].source_step,
-                               "library steps are not executed yet: write the %s as a kernel", what);
+            return kc_finding (
+                findings, KC_VERDICT_STATUS_UNSUPPORTED, 0, plan->steps[i].source_step,
+                "library steps are not executed yet: write the %s as a kernel", what);
     }
     if (plan->tensormaps)
         return kc_finding (findings, KC_VERDICT_STATUS_UNSUPPORTED, 0, -1,
-                           "tensor maps are not executed yet: load the tiles with ordinary or cp.async copies");
+                           "tensor maps are not executed yet: load the tiles with "
+                           "ordinary or cp.async copies");
     return 0;
 }

@@ -1,8 +1,10 @@
-// kc_plan_constants.c - the first half of a plan: constants for the source, kernel names for the compiler
+// kc_plan_constants.c - the first half of a plan: constants for the source, kernel
+// names for the compiler
 //
-// Whole numbers become enumerators: they make no storage and work in templates, array bounds and float
-// arithmetic.  A dim is given to the source only where the source uses its name and does not declare it, so
-// that a unit which ignores the dims is compiled once for all shapes.
+// Whole numbers become enumerators: they make no storage and work in templates, array
+// bounds and float arithmetic.  A dim is given to the source only where the source uses
+// its name and does not declare it, so that a unit which ignores the dims is compiled
+// once for all shapes.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +30,10 @@ static bool s_declares (const kc_ctokens_t *t, const char *name)
                 p += 6;
                 while (*p == ' ' || *p == '\t')
                     p++;
-                if (!strncmp (p, name, n) && !strchr ("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", p[n]))
+                if (!strncmp (p, name, n)
+                    && !strchr ("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01"
+                                "23456789_",
+                                p[n]))
                     return true;
             }
             continue;
@@ -36,24 +41,29 @@ static bool s_declares (const kc_ctokens_t *t, const char *name)
         bool enumeration = i > 0 && kc_ctoken_is (&t->items[i - 1], "enum");
         if (kc_ctoken_is (k, "{") || kc_ctoken_is (k, "(")) {
             size_t j = i;
-            while (j > 0 && t->items[j - 1].kind == KC_CT_WORD && !enumeration) // enum class name : int {
+            while (j > 0 && t->items[j - 1].kind == KC_CT_WORD
+                   && !enumeration) // enum class name : int {
                 enumeration = kc_ctoken_is (&t->items[--j], "enum");
-            bool scope = i > 1 && (kc_ctoken_is (&t->items[i - 1], "namespace") || kc_ctoken_is (&t->items[i - 2], "namespace")
-                                   || t->items[i - 1].kind == KC_CT_STRING);
+            bool scope = i > 1
+                         && (kc_ctoken_is (&t->items[i - 1], "namespace")
+                             || kc_ctoken_is (&t->items[i - 2], "namespace")
+                             || t->items[i - 1].kind == KC_CT_STRING);
             if (!enumeration && !scope) {
                 size_t end = kc_ctokens_match (t, i);
                 i = end < t->n ? end : i;
             }
             continue;
         }
-        if (k->kind == KC_CT_WORD && kc_ctoken_is (k, name) && i + 1 < t->n && t->items[i + 1].kind == KC_CT_PUNCT
+        if (k->kind == KC_CT_WORD && kc_ctoken_is (k, name) && i + 1 < t->n
+            && t->items[i + 1].kind == KC_CT_PUNCT
             && strchr ("=;[{,(}", *t->items[i + 1].at))
             return true;
     }
     return false;
 }
 
-// Tokens 'from' is the ( of a function's parameters, one of which has the name; its body's ( } ) or 0.
+// Tokens 'from' is the ( of a function's parameters, one of which has the name; its
+// body's ( } ) or 0.
 static size_t s_shadowed_body (const kc_ctokens_t *t, size_t from, const char *name)
 {
     static const char *const statements[] = {"if", "for", "while", "switch", "catch"};
@@ -66,7 +76,8 @@ static size_t s_shadowed_body (const kc_ctokens_t *t, size_t from, const char *n
     if (end + 1 >= t->n || !kc_ctoken_is (&t->items[end + 1], "{"))
         return 0;
     for (size_t i = from + 1; i < end; i++)
-        if (kc_ctoken_is (&t->items[i], name) && t->items[i + 1].kind == KC_CT_PUNCT && strchr (",)=[", *t->items[i + 1].at)) {
+        if (kc_ctoken_is (&t->items[i], name) && t->items[i + 1].kind == KC_CT_PUNCT
+            && strchr (",)=[", *t->items[i + 1].at)) {
             size_t close = kc_ctokens_match (t, end + 1);
             return close < t->n ? close : 0;
         }
@@ -86,7 +97,8 @@ static bool s_uses (const kc_ctokens_t *t, const char *name)
         }
         if (k->kind == KC_CT_WORD && kc_ctoken_is (k, name))
             return true;
-        for (const char *p = k->at; k->kind == KC_CT_LINE && p + n <= k->at + k->size; p++)
+        for (const char *p = k->at; k->kind == KC_CT_LINE && p + n <= k->at + k->size;
+             p++)
             if (!memcmp (p, name, n)) // inside a macro: good enough
                 return true;
     }
@@ -107,21 +119,26 @@ static void s_put_int (kc_buf_t *b, const char *name, int64_t v)
     if (v > INT32_MIN && v <= INT32_MAX) // -2147483648 is no int literal in C++
         kc_buf_printf (b, "enum : int { %s = %" PRId64 " };\n", name, v);
     else
-        kc_buf_printf (b, "namespace { static constexpr long long %s = %" PRId64 "LL%s; }\n", name,
-                       v == INT64_MIN ? v + 1 : v, v == INT64_MIN ? " - 1" : "");
+        kc_buf_printf (
+            b, "namespace { static constexpr long long %s = %" PRId64 "LL%s; }\n", name,
+            v == INT64_MIN ? v + 1 : v, v == INT64_MIN ? " - 1" : "");
 }
 
-static void s_put_constant (const kc_env_t *env, kc_buf_t *b, const kc_program_constant_t *c, const kc_value_t *v)
+static void s_put_constant (const kc_env_t *env, kc_buf_t *b,
+                            const kc_program_constant_t *c, const kc_value_t *v)
 {
     if (v->type == KC_VALUE_INT)
         s_put_int (b, c->name, v->i);
     else if (v->type == KC_VALUE_BOOL)
-        kc_buf_printf (b, "enum : bool { %s = %s };\n", c->name, v->b ? "true" : "false");
-    else if (!s_is_parameter (env, c->name)) // a macro would destroy a parameter of its name
+        kc_buf_printf (b, "enum : bool { %s = %s };\n", c->name,
+                       v->b ? "true" : "false");
+    else if (!s_is_parameter (env,
+                              c->name)) // a macro would destroy a parameter of its name
         kc_buf_printf (b, "#define %s (%af)\n", c->name, (double)(float)v->f);
 }
 
-char *kc_plan_constants (const kc_card_t *card, const kc_program_t *program, const kc_task_setting_t *dims, size_t n_dims,
+char *kc_plan_constants (const kc_card_t *card, const kc_program_t *program,
+                         const kc_task_setting_t *dims, size_t n_dims,
                          const kc_device_facts_t *facts, kc_verdict_t *findings)
 {
     kc_env_t *env = kc_env_new (card, program, dims, n_dims, facts, NULL, 0, findings);
@@ -144,7 +161,8 @@ char *kc_plan_constants (const kc_card_t *card, const kc_program_t *program, con
     kc_ctokens_t tokens;
     kc_ctokens_read (&tokens, program->source, strlen (program->source));
     for (size_t i = 0; i < env->n_dims; i++)
-        if (s_uses (&tokens, env->dims[i].name) && !s_declares (&tokens, env->dims[i].name))
+        if (s_uses (&tokens, env->dims[i].name)
+            && !s_declares (&tokens, env->dims[i].name))
             s_put_int (&b, env->dims[i].name, env->dims[i].value);
     kc_ctokens_free (&tokens);
     kc_env_destroy (&env);
@@ -154,8 +172,10 @@ char *kc_plan_constants (const kc_card_t *card, const kc_program_t *program, con
     return NULL;
 }
 
-char **kc_plan_kernel_names (const kc_card_t *card, const kc_program_t *program, const kc_task_setting_t *dims,
-                             size_t n_dims, const kc_device_facts_t *facts, size_t *n_p, kc_verdict_t *findings)
+char **kc_plan_kernel_names (const kc_card_t *card, const kc_program_t *program,
+                             const kc_task_setting_t *dims, size_t n_dims,
+                             const kc_device_facts_t *facts, size_t *n_p,
+                             kc_verdict_t *findings)
 {
     *n_p = 0;
     kc_env_t *env = kc_env_new (card, program, dims, n_dims, facts, NULL, 0, findings);
@@ -172,7 +192,8 @@ char **kc_plan_kernel_names (const kc_card_t *card, const kc_program_t *program,
         kc_err_t err = {0};
         char *name = NULL;
         if (!kc_signatures_find (env->signatures, step->u.kernel->kernel))
-            kc_fail (&err, KC_EINVALID, "the source has no kernel '%s'", step->u.kernel->kernel);
+            kc_fail (&err, KC_EINVALID, "the source has no kernel '%s'",
+                     step->u.kernel->kernel);
         else
             name = kc_env_kernel_name (env, step->u.kernel, &err);
         if (!name) {
@@ -185,7 +206,9 @@ char **kc_plan_kernel_names (const kc_card_t *card, const kc_program_t *program,
             known = !strcmp (names[k], name);
         if (known || *n_p == KC_PLAN_MAX_KERNELS) {
             if (!known)
-                bad = kc_env_bad (env, 0, "more than %d different kernels are launched", KC_PLAN_MAX_KERNELS) < 0;
+                bad = kc_env_bad (env, 0, "more than %d different kernels are launched",
+                                  KC_PLAN_MAX_KERNELS)
+                      < 0;
             free (name);
         }
         else

@@ -1,8 +1,10 @@
-// kc_plan_edges.c - dataflow order: two steps are ordered when one writes bytes that the other touches
+// kc_plan_edges.c - dataflow order: two steps are ordered when one writes bytes that
+// the other touches
 //
-// Per buffer a sorted list of segments, each with its last writer and the readers since.  A step's candidates
-// are reduced to those that no other candidate implies, by the sets of ancestors of all steps so far (one bit
-// per pair: 25 MB for 20,000 steps, only while the plan is built).
+// Per buffer a sorted list of segments, each with its last writer and the readers
+// since.  A step's candidates are reduced to those that no other candidate implies, by
+// the sets of ancestors of all steps so far (one bit per pair: 25 MB for 20,000 steps,
+// only while the plan is built).
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,7 @@ typedef struct s_segments {
 typedef struct s_edges {
     s_segments_t *buffers;
     size_t n_found, room;
-    int *found;     // candidates of the step in work
+    int *found;           // candidates of the step in work
     uint64_t **ancestors; // row i: bits 0 .. i - 1
 } s_edges_t;
 
@@ -61,12 +63,13 @@ static void s_cut (s_segments_t *s, size_t at, int64_t place)
     second->readers = NULL;
     second->n_readers = 0;
     for (size_t i = 0; i < first->n_readers; i++)
-        *(int *)kc_push (&second->readers, &second->n_readers, sizeof (int)) = first->readers[i];
+        *(int *)kc_push (&second->readers, &second->n_readers, sizeof (int)) =
+            first->readers[i];
     first->to = second->from = place;
 }
 
-// The index of the segment that begins at 'from', cutting and filling gaps so that [from, to) is covered exactly
-// by whole segments.
+// The index of the segment that begins at 'from', cutting and filling gaps so that
+// [from, to) is covered exactly by whole segments.
 static size_t s_cover (s_segments_t *s, int64_t from, int64_t to)
 {
     size_t lo = 0, hi = s->n;
@@ -100,7 +103,8 @@ static void s_access (s_edges_t *e, int step, const kc_plan_range_t *r)
     s_segments_t *s = &e->buffers[r->buffer];
     if (r->from >= r->to)
         return;
-    for (size_t i = s_cover (s, r->from, r->to); i < s->n && s->items[i].from < r->to; i++) {
+    for (size_t i = s_cover (s, r->from, r->to); i < s->n && s->items[i].from < r->to;
+         i++) {
         s_segment_t *g = &s->items[i];
         if (g->writer != step)
             s_found (e, g->writer);
@@ -119,14 +123,16 @@ static void s_access (s_edges_t *e, int step, const kc_plan_range_t *r)
     }
 }
 
-// Segments that tell the same are joined, else a loop over views would leave one per turn for ever.
+// Segments that tell the same are joined, else a loop over views would leave one per
+// turn for ever.
 static void s_join (s_segments_t *s, int64_t from, int64_t to)
 {
     for (size_t i = 1; i < s->n; i++) {
         s_segment_t *a = &s->items[i - 1], *b = &s->items[i];
         if (b->from > to)
             break;
-        if (b->from < from || a->to != b->from || a->writer != b->writer || a->n_readers || b->n_readers)
+        if (b->from < from || a->to != b->from || a->writer != b->writer || a->n_readers
+            || b->n_readers)
             continue;
         a->to = b->to;
         memmove (b, b + 1, (s->n - i - 1) * sizeof *b);
@@ -141,7 +147,8 @@ static int s_descending (const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-// Keep of the candidates those that are no ancestor of another one; the latest come first.
+// Keep of the candidates those that are no ancestor of another one; the latest come
+// first.
 static void s_reduce (s_edges_t *e, kc_plan_t *plan, int step)
 {
     size_t words = (size_t)step / 64 + 1;
@@ -170,7 +177,8 @@ void kc_plan_edges (kc_plan_t *plan)
         symbols = plan->steps[i].symbol != NULL;
     for (size_t i = 0; i < plan->n_steps; i++) {
         e.n_found = 0;
-        // reads first: a step that reads and writes the same bytes waits for the last writer
+        // reads first: a step that reads and writes the same bytes waits for the last
+        // writer
         for (int writes = 0; writes < 2; writes++)
             for (size_t r = 0; r < plan->steps[i].n_ranges; r++)
                 if (plan->steps[i].ranges[r].writes == writes) {
@@ -182,7 +190,8 @@ void kc_plan_edges (kc_plan_t *plan)
                     if (writes)
                         s_join (&e.buffers[range->buffer], range->from, range->to);
                 }
-        // every __constant__ copy comes before all kernels behind it and after those before it
+        // every __constant__ copy comes before all kernels behind it and after those
+        // before it
         for (size_t k = 0; symbols && k < i; k++)
             if ((plan->steps[i].op == KC_PLAN_KERNEL && plan->steps[k].symbol)
                 || (plan->steps[i].symbol && plan->steps[k].op == KC_PLAN_KERNEL))

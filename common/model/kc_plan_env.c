@@ -20,7 +20,8 @@ struct kc_env_constant {
     kc_value_t value;
 };
 
-static const char *const s_facts[] = {"SMS", "WARP", "SMEM_BLOCK", "SMEM_SM", "L2", "CC"};
+static const char *const s_facts[] = {"SMS",     "WARP", "SMEM_BLOCK",
+                                      "SMEM_SM", "L2",   "CC"};
 
 int kc_env_bad (kc_env_t *env, int line, const char *format, ...)
 {
@@ -32,13 +33,16 @@ int kc_env_bad (kc_env_t *env, int line, const char *format, ...)
     if (env->n_loops) {
         kc_buf_puts (&b, " (at");
         for (int i = 0; i < env->n_loops; i++)
-            kc_buf_printf (&b, " %s=%lld", env->loops[i].index, (long long)env->loops[i].value);
+            kc_buf_printf (&b, " %s=%lld", env->loops[i].index,
+                           (long long)env->loops[i].value);
         kc_buf_puts (&b, ")");
     }
     size_t before = env->findings ? env->findings->n_findings : 0;
-    kc_finding (env->findings, KC_VERDICT_STATUS_PLAN_ERROR, line, env->step, "%s", kc_buf_str (&b));
+    kc_finding (env->findings, KC_VERDICT_STATUS_PLAN_ERROR, line, env->step, "%s",
+                kc_buf_str (&b));
     if (env->findings && env->findings->n_findings > before && env->kernel)
-        kc_set (&env->findings->findings[before].kernel, env->kernel_full ? env->kernel_full : env->kernel);
+        kc_set (&env->findings->findings[before].kernel,
+                env->kernel_full ? env->kernel_full : env->kernel);
     kc_buf_free (&b);
     return -1;
 }
@@ -47,8 +51,9 @@ int kc_env_bad (kc_env_t *env, int line, const char *format, ...)
 
 static int s_fact (const kc_env_t *env, const char *name, int64_t *out)
 {
-    const int64_t values[] = {env->facts->sms,       env->facts->warp,     env->facts->shared_block,
-                              env->facts->shared_sm, env->facts->l2_bytes, env->facts->sm};
+    const int64_t values[] = {env->facts->sms,          env->facts->warp,
+                              env->facts->shared_block, env->facts->shared_sm,
+                              env->facts->l2_bytes,     env->facts->sm};
     for (size_t i = 0; i < KC_COUNT (s_facts); i++)
         if (!strcmp (s_facts[i], name)) {
             *out = values[i];
@@ -77,7 +82,8 @@ static int s_name (void *arg, const char *name, kc_value_t *out, kc_err_t *err)
     return s_fact (env, name, &out->i);
 }
 
-int kc_env_scalar (kc_env_t *env, const char *name, bool loose, kc_value_t *out, kc_err_t *err)
+int kc_env_scalar (kc_env_t *env, const char *name, bool loose, kc_value_t *out,
+                   kc_err_t *err)
 {
     int rc = s_name (env, name, out, err);
     if (rc || !loose)
@@ -93,14 +99,17 @@ int kc_env_scalar (kc_env_t *env, const char *name, bool loose, kc_value_t *out,
     return 0;
 }
 
-static int s_prop (void *arg, const char *name, kc_expr_prop_t prop, int index, int64_t *out, kc_err_t *err)
+static int s_prop (void *arg, const char *name, kc_expr_prop_t prop, int index,
+                   int64_t *out, kc_err_t *err)
 {
     kc_env_tensor_t t;
     int rc = kc_env_tensor (arg, name, false, &t, err);
     if (rc <= 0)
         return rc;
     if ((prop == KC_PROP_SHAPE || prop == KC_PROP_STRIDE) && index >= t.rank)
-        return kc_fail (err, KC_EINVALID, "%s has %d dimensions, there is no dimension %d", name, t.rank, index);
+        return kc_fail (err, KC_EINVALID,
+                        "%s has %d dimensions, there is no dimension %d", name, t.rank,
+                        index);
     switch (prop) {
     case KC_PROP_SHAPE:
         *out = t.sizes[index];
@@ -129,32 +138,39 @@ const kc_kernel_facts_t *kc_env_kernel (const kc_env_t *env, const char *full)
     return NULL;
 }
 
-// The compiled kernel an expression means: the step's own instance, else the only one of that name.
+// The compiled kernel an expression means: the step's own instance, else the only one
+// of that name.
 static const kc_kernel_facts_t *s_kernel_of (const kc_env_t *env, const char *name)
 {
     if (env->kernel && !strcmp (env->kernel, name) && env->kernel_full)
         return kc_env_kernel (env, env->kernel_full);
     size_t n = strlen (name);
     for (size_t i = 0; i < env->n_kernels; i++)
-        if (!strncmp (env->kernels[i].name, name, n) && (!env->kernels[i].name[n] || env->kernels[i].name[n] == '<'))
+        if (!strncmp (env->kernels[i].name, name, n)
+            && (!env->kernels[i].name[n] || env->kernels[i].name[n] == '<'))
             return &env->kernels[i];
     return NULL;
 }
 
-static int s_kernel (void *arg, kc_expr_fact_t fact, const char *kernel, int64_t block, int64_t shared, int64_t *out,
-                     kc_err_t *err)
+static int s_kernel (void *arg, kc_expr_fact_t fact, const char *kernel, int64_t block,
+                     int64_t shared, int64_t *out, kc_err_t *err)
 {
     kc_env_t *env = arg;
     if (!kc_signatures_find (env->signatures, kernel))
         return 0;
     if (env->source_constant)
-        return kc_fail (err, KC_EINVALID, "occupancy, regs and static_shared are known after compilation, a constant that "
-                                          "the source sees is needed for it; write host instead of const, or use it in the "
-                                          "launch");
+        return kc_fail (err, KC_EINVALID,
+                        "occupancy, regs and static_shared are known after "
+                        "compilation, a constant that "
+                        "the source sees is needed for it; write host instead of "
+                        "const, or use it in the "
+                        "launch");
     const kc_kernel_facts_t *k = s_kernel_of (env, kernel);
     if (!k && !env->dry)
-        return kc_fail (err, KC_EINVALID, "kernel %s was not compiled, no step launches it", kernel);
-    static const kc_kernel_facts_t typical = {.registers = 32}; // not compiled yet: a small kernel
+        return kc_fail (err, KC_EINVALID,
+                        "kernel %s was not compiled, no step launches it", kernel);
+    static const kc_kernel_facts_t typical = {
+        .registers = 32}; // not compiled yet: a small kernel
     if (!k)
         k = &typical;
     if (fact == KC_FACT_REGISTERS)
@@ -164,15 +180,20 @@ static int s_kernel (void *arg, kc_expr_fact_t fact, const char *kernel, int64_t
     else {
         if (block == 0) {
             if (!env->block || !env->kernel || strcmp (env->kernel, kernel))
-                return kc_fail (err, KC_EINVALID, "occupancy(%s) is meant inside a launch of it; elsewhere write "
-                                                  "occupancy(%s, block, shared)", kernel, kernel);
+                return kc_fail (
+                    err, KC_EINVALID,
+                    "occupancy(%s) is meant inside a launch of it; elsewhere write "
+                    "occupancy(%s, block, shared)",
+                    kernel, kernel);
             block = env->block;
             shared = env->shared;
         }
         if (block > env->facts->max_threads_block)
-            return kc_fail (err, KC_EINVALID, "occupancy of a block of %lld threads, the limit is %d", (long long)block,
-                            env->facts->max_threads_block);
-        *out = kc_occupancy (env->facts, k->registers, k->shared_static + shared, (int)block, NULL);
+            return kc_fail (err, KC_EINVALID,
+                            "occupancy of a block of %lld threads, the limit is %d",
+                            (long long)block, env->facts->max_threads_block);
+        *out = kc_occupancy (env->facts, k->registers, k->shared_static + shared,
+                             (int)block, NULL);
     }
     return 1;
 }
@@ -188,14 +209,20 @@ int kc_env_value (kc_env_t *env, const char *text, kc_value_t *out, kc_err_t *er
             return -1;
         kc_map_put (env->expressions, text, e);
     }
-    kc_expr_scope_t scope = {.arg = env, .name = s_name, .tensor = s_prop, .kernel = s_kernel, .known = env->known,
+    kc_expr_scope_t scope = {.arg = env,
+                             .name = s_name,
+                             .tensor = s_prop,
+                             .kernel = s_kernel,
+                             .known = env->known,
                              .n_known = env->n_known};
     return kc_expr_eval (e, &scope, out, err);
 }
 
 static const char *s_type_name (kc_value_type_t type)
 {
-    return type == KC_VALUE_INT ? "an integer" : type == KC_VALUE_REAL ? "a float" : "a boolean";
+    return type == KC_VALUE_INT    ? "an integer"
+           : type == KC_VALUE_REAL ? "a float"
+                                   : "a boolean";
 }
 
 int kc_env_int (kc_env_t *env, const char *text, int64_t *out, kc_err_t *err)
@@ -204,7 +231,8 @@ int kc_env_int (kc_env_t *env, const char *text, int64_t *out, kc_err_t *err)
     if (kc_env_value (env, text, &v, err) < 0)
         return -1;
     if (v.type != KC_VALUE_INT)
-        return kc_fail (err, KC_EINVALID, "'%s' gives %s, an integer is needed", text, s_type_name (v.type));
+        return kc_fail (err, KC_EINVALID, "'%s' gives %s, an integer is needed", text,
+                        s_type_name (v.type));
     *out = v.i;
     return 0;
 }
@@ -215,7 +243,8 @@ int kc_env_bool (kc_env_t *env, const char *text, bool *out, kc_err_t *err)
     if (kc_env_value (env, text, &v, err) < 0)
         return -1;
     if (v.type != KC_VALUE_BOOL)
-        return kc_fail (err, KC_EINVALID, "'%s' gives %s, a condition is needed", text, s_type_name (v.type));
+        return kc_fail (err, KC_EINVALID, "'%s' gives %s, a condition is needed", text,
+                        s_type_name (v.type));
     *out = v.b;
     return 0;
 }
@@ -226,12 +255,14 @@ int kc_env_real (kc_env_t *env, const char *text, double *out, kc_err_t *err)
     if (kc_env_value (env, text, &v, err) < 0)
         return -1;
     if (v.type == KC_VALUE_BOOL)
-        return kc_fail (err, KC_EINVALID, "'%s' gives a boolean, a number is needed", text);
+        return kc_fail (err, KC_EINVALID, "'%s' gives a boolean, a number is needed",
+                        text);
     *out = v.type == KC_VALUE_INT ? (double)v.i : v.f;
     return 0;
 }
 
-static int s_convert_constant (const kc_program_constant_t *c, kc_value_t *v, kc_err_t *err)
+static int s_convert_constant (const kc_program_constant_t *c, kc_value_t *v,
+                               kc_err_t *err)
 {
     bool good = false;
     switch (c->type) {
@@ -249,8 +280,10 @@ static int s_convert_constant (const kc_program_constant_t *c, kc_value_t *v, kc
         break;
     }
     return good ? 0
-                : kc_fail (err, KC_EINVALID, "constant %s is declared %s, its value %s is %s", c->name,
-                           kc_enum_name (&kc_program_constant_type_type, c->type), c->value, s_type_name (v->type));
+                : kc_fail (err, KC_EINVALID,
+                           "constant %s is declared %s, its value %s is %s", c->name,
+                           kc_enum_name (&kc_program_constant_type_type, c->type),
+                           c->value, s_type_name (v->type));
 }
 
 int kc_env_constant (kc_env_t *env, size_t i, kc_value_t *out, kc_err_t *err)
@@ -276,130 +309,19 @@ int kc_env_constant (kc_env_t *env, size_t i, kc_value_t *out, kc_err_t *err)
         env->kernel = kernel;
         k->state = rc < 0 ? S_NEW : S_DONE;
         if (rc < 0)
-            return err && !strncmp (err->text, "constant ", 9) ? -1 : kc_fail_in (err, "constant %s", c->name);
+            return err && !strncmp (err->text, "constant ", 9)
+                       ? -1
+                       : kc_fail_in (err, "constant %s", c->name);
     }
     else if (env->source_constant && !c->device) {
-        // evaluated before as a host constant; as part of one that the source sees it must not use facts
+        // evaluated before as a host constant; as part of one that the source sees it
+        // must not use facts
         kc_value_t ignored;
         if (kc_env_value (env, c->value, &ignored, err) < 0)
             return -1;
     }
     *out = k->value;
     return 0;
-}
-
-// ---- tensors ----
-
-static void s_contiguous (kc_env_tensor_t *t)
-{
-    int64_t stride = 1;
-    for (int d = t->rank - 1; d >= 0; d--) {
-        t->strides[d] = stride;
-        stride *= t->sizes[d]; // the product was checked
-    }
-}
-
-static int s_product (const int64_t *sizes, int rank, int64_t *out)
-{
-    int64_t n = 1;
-    for (int d = 0; d < rank; d++)
-        if (sizes[d] < 0 || __builtin_mul_overflow (n, sizes[d], &n))
-            return -1;
-    *out = n;
-    return n > ((int64_t)1 << 42) ? -1 : 0;
-}
-
-static void s_of_buffer (const kc_env_t *env, int index, kc_env_tensor_t *t)
-{
-    const kc_plan_buffer_t *b = &env->buffers[index];
-    *t = (kc_env_tensor_t){.name = b->name, .buffer = index, .dtype = b->dtype, .rank = b->rank,
-                           .elements = b->elements, .high = b->elements, .contiguous = true};
-    memcpy (t->sizes, b->sizes, sizeof t->sizes);
-    s_contiguous (t);
-}
-
-static int s_view_shape (kc_env_t *env, const kc_program_view_t *v, kc_env_tensor_t *t, kc_err_t *err)
-{
-    t->rank = (int)v->n_shape;
-    for (size_t d = 0; d < v->n_shape; d++) {
-        if (kc_env_int (env, v->shape[d], &t->sizes[d], err) < 0)
-            return -1;
-        if (t->sizes[d] < 1)
-            return kc_fail (err, KC_EINVALID, "view %s has size %lld in dimension %zu", v->name, (long long)t->sizes[d], d);
-    }
-    if (s_product (t->sizes, t->rank, &t->elements) < 0)
-        return kc_fail (err, KC_EINVALID, "view %s has too many elements", v->name);
-    s_contiguous (t);
-    t->contiguous = true;
-    int64_t expected[KC_PLAN_MAX_RANK];
-    memcpy (expected, t->strides, sizeof expected);
-    for (size_t d = 0; d < v->n_strides; d++) {
-        if (kc_env_int (env, v->strides[d], &t->strides[d], err) < 0)
-            return -1;
-        t->contiguous = t->contiguous && (t->sizes[d] == 1 || t->strides[d] == expected[d]);
-    }
-    return 0;
-}
-
-static int s_view (kc_env_t *env, const kc_program_view_t *v, kc_env_tensor_t *t, kc_err_t *err)
-{
-    kc_env_tensor_t of;
-    if (env->view_depth >= KC_ENV_VIEWS_DEEP)
-        return kc_fail (err, KC_EINVALID, "view %s: views of views go too deep", v->name);
-    env->view_depth++;
-    int rc = kc_env_tensor (env, v->of, false, &of, err);
-    env->view_depth--;
-    if (rc == 0) {
-        char *names = kc_env_names (env, true);
-        kc_fail (err, KC_EINVALID, "view %s: there is no tensor '%s'; known: %s", v->name, v->of, names);
-        free (names);
-    }
-    if (rc <= 0)
-        return -1;
-    int64_t offset = 0;
-    *t = (kc_env_tensor_t){.name = v->name, .buffer = of.buffer, .dtype = of.dtype, .view = true};
-    if (s_view_shape (env, v, t, err) < 0 || (v->offset && kc_env_int (env, v->offset, &offset, err) < 0))
-        return -1;
-    bool over = __builtin_add_overflow (of.offset, offset, &t->offset);
-    t->low = t->high = t->offset;
-    for (int d = 0; d < t->rank && !over; d++) {
-        int64_t span;
-        over = __builtin_mul_overflow (t->strides[d], t->sizes[d] - 1, &span)
-               || __builtin_add_overflow (span < 0 ? t->low : t->high, span, span < 0 ? &t->low : &t->high);
-    }
-    t->high += 1;
-    const kc_plan_buffer_t *b = &env->buffers[t->buffer];
-    if (over || t->low < 0 || t->high > b->elements)
-        return kc_fail (err, KC_EINVALID, "view %s reaches element %lld of %s, which has %lld", v->name,
-                        (long long)(over || t->low >= 0 ? t->high - 1 : t->low), b->name, (long long)b->elements);
-    return 1;
-}
-
-int kc_env_tensor (kc_env_t *env, const char *name, bool loose, kc_env_tensor_t *out, kc_err_t *err)
-{
-    for (int pass = 0; pass < 1 + loose; pass++) {
-        int (*same) (const char *, const char *) = pass ? strcasecmp : strcmp;
-        for (size_t i = 0; i < env->n_buffers; i++)
-            if (!same (env->buffers[i].name, name)) {
-                s_of_buffer (env, (int)i, out);
-                return 1;
-            }
-        for (size_t i = 0; i < env->program->n_views; i++)
-            if (!same (env->program->views[i].name, name))
-                return s_view (env, &env->program->views[i], out, err);
-    }
-    return 0;
-}
-
-const kc_program_tensormap_t *kc_env_map (const kc_env_t *env, const char *name, bool loose)
-{
-    for (int pass = 0; pass < 1 + loose; pass++) {
-        int (*same) (const char *, const char *) = pass ? strcasecmp : strcmp;
-        for (size_t i = 0; i < env->program->n_tensormaps; i++)
-            if (!same (env->program->tensormaps[i].name, name))
-                return &env->program->tensormaps[i];
-    }
-    return NULL;
 }
 
 // ---- kernels' names ----
@@ -421,7 +343,8 @@ char *kc_env_kernel_name (kc_env_t *env, const kc_program_kernel_t *k, kc_err_t 
         env->source_constant = source;
         if (rc < 0 && !type && strstr (why.text, "after compilation")) {
             kc_buf_free (&b);
-            kc_fail (err, KC_EINVALID, "template argument '%s' of %s: %s", text, k->kernel, why.text);
+            kc_fail (err, KC_EINVALID, "template argument '%s' of %s: %s", text,
+                     k->kernel, why.text);
             return NULL;
         }
         if (rc < 0) // a type, an enumerator of the source ...: as written
@@ -444,7 +367,8 @@ char *kc_env_dims (const kc_env_t *env)
 {
     kc_buf_t b = {0};
     for (size_t i = 0; i < env->n_dims; i++)
-        kc_buf_printf (&b, "%s%s=%lld", i ? " " : "", env->dims[i].name, (long long)env->dims[i].value);
+        kc_buf_printf (&b, "%s%s=%lld", i ? " " : "", env->dims[i].name,
+                       (long long)env->dims[i].value);
     return kc_buf_take (&b);
 }
 
@@ -492,10 +416,11 @@ static int s_check_names (kc_env_t *env)
     for (size_t i = 0; i < env->card->n_tensors; i++)
         kc_map_put (taken, env->card->tensors[i].name, (void *)(uintptr_t)words[1]);
     int rc = 0;
-#define S_MEET(name_, what)                                                                                            \
-    if (kc_map_get (taken, name_))                                                                                     \
-    rc = kc_env_bad (env, 0, what " '%s': the task has a %s of that name; choose another one", name_,                 \
-                     (const char *)kc_map_get (taken, name_))
+#define S_MEET(name_, what)                                                            \
+    if (kc_map_get (taken, name_))                                                     \
+    rc = kc_env_bad (env, 0,                                                           \
+                     what " '%s': the task has a %s of that name; choose another one", \
+                     name_, (const char *)kc_map_get (taken, name_))
     for (size_t i = 0; i < p->n_constants; i++) {
         S_MEET (p->constants[i].name, "constant");
         s_know (env, p->constants[i].name);
@@ -519,17 +444,19 @@ static int s_check_names (kc_env_t *env)
     return rc;
 }
 
-static int s_buffer_sizes (kc_env_t *env, kc_plan_buffer_t *b, char *const *shape, size_t n, kc_err_t *err)
+static int s_buffer_sizes (kc_env_t *env, kc_plan_buffer_t *b, char *const *shape,
+                           size_t n, kc_err_t *err)
 {
     b->rank = (int)n;
     for (size_t d = 0; d < n; d++) {
         if (kc_env_int (env, shape[d], &b->sizes[d], err) < 0)
             return -1;
         if (b->sizes[d] < 1)
-            return kc_fail (err, KC_EINVALID, "dimension %zu of it is %s = %lld, at least 1 is needed", d, shape[d],
-                            (long long)b->sizes[d]);
+            return kc_fail (err, KC_EINVALID,
+                            "dimension %zu of it is %s = %lld, at least 1 is needed", d,
+                            shape[d], (long long)b->sizes[d]);
     }
-    if (s_product (b->sizes, b->rank, &b->elements) < 0)
+    if (kc_env_product (b->sizes, b->rank, &b->elements) < 0)
         return kc_fail (err, KC_EINVALID, "it has more than 2^42 elements");
     b->bytes = b->elements * (int64_t)kc_dtype_size (b->dtype);
     return 0;
@@ -537,7 +464,8 @@ static int s_buffer_sizes (kc_env_t *env, kc_plan_buffer_t *b, char *const *shap
 
 static int s_make_buffers (kc_env_t *env)
 {
-    static const kc_plan_role_t roles[] = {0, KC_ROLE_INPUT, KC_ROLE_PARAM, KC_ROLE_OUTPUT, KC_ROLE_INOUT};
+    static const kc_plan_role_t roles[] = {0, KC_ROLE_INPUT, KC_ROLE_PARAM,
+                                           KC_ROLE_OUTPUT, KC_ROLE_INOUT};
     int rc = 0;
     kc_err_t err = {0};
     for (size_t i = 0; i < env->card->n_tensors; i++) {
@@ -552,8 +480,10 @@ static int s_make_buffers (kc_env_t *env)
     }
     for (size_t i = 0; i < env->program->n_buffers; i++) {
         const kc_program_buffer_t *p = &env->program->buffers[i];
-        kc_plan_buffer_t b = {.role = p->prepared ? KC_ROLE_PREPARED : KC_ROLE_SCRATCH, .dtype = p->dtype,
-                              .align = p->align, .zero = p->init == KC_PROGRAM_BUFFER_INIT_ZERO};
+        kc_plan_buffer_t b = {.role = p->prepared ? KC_ROLE_PREPARED : KC_ROLE_SCRATCH,
+                              .dtype = p->dtype,
+                              .align = p->align,
+                              .zero = p->init == KC_PROGRAM_BUFFER_INIT_ZERO};
         if (s_buffer_sizes (env, &b, p->shape, p->n_shape, &err) < 0)
             rc = kc_env_bad (env, 0, "buffer %s: %s", p->name, err.text);
         b.name = kc_strdup (p->name);
@@ -568,9 +498,10 @@ static void s_free_expression (void *value)
     kc_expr_destroy (&e);
 }
 
-kc_env_t *kc_env_new (const kc_card_t *card, const kc_program_t *program, const kc_task_setting_t *dims, size_t n_dims,
-                      const kc_device_facts_t *facts, const kc_kernel_facts_t *kernels, size_t n_kernels,
-                      kc_verdict_t *findings)
+kc_env_t *kc_env_new (const kc_card_t *card, const kc_program_t *program,
+                      const kc_task_setting_t *dims, size_t n_dims,
+                      const kc_device_facts_t *facts, const kc_kernel_facts_t *kernels,
+                      size_t n_kernels, kc_verdict_t *findings)
 {
     kc_env_t *env = kc_calloc (1, sizeof *env);
     env->card = card;

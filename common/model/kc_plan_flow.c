@@ -1,8 +1,8 @@
-// kc_plan_flow.c - what all steps together must satisfy: outputs written, scratch written before it is read,
-// no step whose results nobody uses
+// kc_plan_flow.c - what all steps together must satisfy: outputs written, scratch
+// written before it is read, no step whose results nobody uses
 //
-// A step's ranges contain every byte it may touch, so what is found missing here is missing for sure; what
-// is really written is seen by poison at run time.
+// A step's ranges contain every byte it may touch, so what is found missing here is
+// missing for sure; what is really written is seen by poison at run time.
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,8 @@ static bool s_overlaps (const s_spans_t *s, int64_t from, int64_t to)
     return false;
 }
 
-static void s_replace (s_spans_t *s, size_t at, size_t old, const s_span_t *items, size_t n)
+static void s_replace (s_spans_t *s, size_t at, size_t old, const s_span_t *items,
+                       size_t n)
 {
     s_span_t *next = kc_malloc ((s->n - old + n + 1) * sizeof *next);
     if (at)
@@ -101,7 +102,8 @@ static bool s_result (kc_plan_role_t role)
     return role == KC_ROLE_OUTPUT || role == KC_ROLE_INOUT;
 }
 
-// The step overwrites its written ranges without looking at them (a kernel's T* may do both).
+// The step overwrites its written ranges without looking at them (a kernel's T* may do
+// both).
 static bool s_overwrites (kc_plan_op_t op)
 {
     return op != KC_PLAN_KERNEL;
@@ -117,19 +119,25 @@ static int s_check_reads (kc_plan_build_t *b, s_spans_t *written)
         for (size_t r = 0; r < s->n_ranges; r++) {
             const kc_plan_range_t *g = &s->ranges[r];
             const kc_plan_buffer_t *buffer = &plan->buffers[g->buffer];
-            if (g->writes || s_given (buffer->role) || s_overlaps (&written[g->buffer], g->from, g->to))
+            if (g->writes || s_given (buffer->role)
+                || s_overlaps (&written[g->buffer], g->from, g->to))
                 continue;
             if (s->source_step >= 0 && b->failed[s->source_step])
                 continue;
             b->env->step = s->source_step;
-            rc = kc_env_bad (b->env, 0, "%s is read here, but nothing has written it before%s", buffer->name,
-                             buffer->role == KC_ROLE_SCRATCH ? " (scratch is poisoned; = 0 zeroes it)" : "");
+            rc = kc_env_bad (b->env, 0,
+                             "%s is read here, but nothing has written it before%s",
+                             buffer->name,
+                             buffer->role == KC_ROLE_SCRATCH
+                                 ? " (scratch is poisoned; = 0 zeroes it)"
+                                 : "");
             if (s->source_step >= 0)
                 b->failed[s->source_step] = true;
         }
         for (size_t r = 0; r < s->n_ranges; r++)
             if (s->ranges[r].writes)
-                s_add (&written[s->ranges[r].buffer], s->ranges[r].from, s->ranges[r].to);
+                s_add (&written[s->ranges[r].buffer], s->ranges[r].from,
+                       s->ranges[r].to);
     }
     b->env->step = -1;
     return rc;
@@ -144,9 +152,12 @@ static int s_check_outputs (kc_plan_build_t *b, const s_spans_t *written)
         const s_spans_t *w = &written[i];
         if (buffer->role == KC_ROLE_OUTPUT && w->n == 0)
             rc = kc_env_bad (b->env, 0, "output %s is never written", buffer->name);
-        else if (buffer->role == KC_ROLE_OUTPUT && (w->n > 1 || w->items[0].from > 0 || w->items[0].to < buffer->bytes)) {
+        else if (buffer->role == KC_ROLE_OUTPUT
+                 && (w->n > 1 || w->items[0].from > 0
+                     || w->items[0].to < buffer->bytes)) {
             int64_t gap = w->items[0].from > 0 ? 0 : w->items[0].to;
-            rc = kc_env_bad (b->env, 0, "output %s is never written from byte %lld on", buffer->name, (long long)gap);
+            rc = kc_env_bad (b->env, 0, "output %s is never written from byte %lld on",
+                             buffer->name, (long long)gap);
         }
     }
     return rc;
@@ -163,9 +174,12 @@ static int s_check_dead (kc_plan_build_t *b, s_spans_t *live)
             s_add (&live[i], 0, plan->buffers[i].bytes);
     for (size_t i = plan->n_steps; i-- > 0;) {
         const kc_plan_step_t *s = &plan->steps[i];
-        bool used = s->symbol != NULL; // a __constant__ variable: its readers are not seen
+        bool used =
+            s->symbol != NULL; // a __constant__ variable: its readers are not seen
         for (size_t r = 0; r < s->n_ranges && !used; r++)
-            used = s->ranges[r].writes && s_overlaps (&live[s->ranges[r].buffer], s->ranges[r].from, s->ranges[r].to);
+            used = s->ranges[r].writes
+                   && s_overlaps (&live[s->ranges[r].buffer], s->ranges[r].from,
+                                  s->ranges[r].to);
         if (s->op == KC_PLAN_FILL)
             used = true;
         if (!used)
@@ -175,22 +189,28 @@ static int s_check_dead (kc_plan_build_t *b, s_spans_t *live)
         if (s_overwrites (s->op))
             for (size_t r = 0; r < s->n_ranges; r++)
                 if (s->ranges[r].writes)
-                    s_remove (&live[s->ranges[r].buffer], s->ranges[r].from, s->ranges[r].to);
+                    s_remove (&live[s->ranges[r].buffer], s->ranges[r].from,
+                              s->ranges[r].to);
         for (size_t r = 0; r < s->n_ranges; r++)
             if (!s->ranges[r].writes || !s_overwrites (s->op))
                 s_add (&live[s->ranges[r].buffer], s->ranges[r].from, s->ranges[r].to);
     }
-    // a step of a loop may have idle turns (the last one prepares a next that does not come)
+    // a step of a loop may have idle turns (the last one prepares a next that does not
+    // come)
     for (size_t i = 0; i < plan->n_steps; i++) {
         int source = plan->steps[i].source_step;
         if (source < 0 || alive[source])
             continue;
         alive[source] = true; // once
         b->env->step = source;
-        const kc_program_step_t *step = kc_program_step (b->env->program, (size_t)source, NULL, NULL);
+        const kc_program_step_t *step =
+            kc_program_step (b->env->program, (size_t)source, NULL, NULL);
         bool kernel = step && step->kind == KC_PROGRAM_STEP_KERNEL;
-        rc = kc_env_bad (b->env, 0, "nothing this step%s%s writes reaches an output; remove it or use its result",
-                         kernel ? " of kernel " : "", kernel ? step->u.kernel->kernel : "");
+        rc = kc_env_bad (b->env, 0,
+                         "nothing this step%s%s writes reaches an output; remove it or "
+                         "use its result",
+                         kernel ? " of kernel " : "",
+                         kernel ? step->u.kernel->kernel : "");
     }
     b->env->step = -1;
     free (alive);
@@ -209,7 +229,8 @@ int kc_plan_check_flow (kc_plan_build_t *b)
         bool writes = false;
         for (size_t s = plan->n_prepare; s < plan->n_steps && !writes; s++)
             for (size_t r = 0; r < plan->steps[s].n_ranges && !writes; r++)
-                writes = plan->steps[s].ranges[r].buffer == (int)i && plan->steps[s].ranges[r].writes;
+                writes = plan->steps[s].ranges[r].buffer == (int)i
+                         && plan->steps[s].ranges[r].writes;
         plan->buffers[i].readonly = !writes;
     }
     s_free (written, plan->n_buffers);

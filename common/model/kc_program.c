@@ -15,10 +15,11 @@
 
 // Words an author may not define: facts of the device and words of the language.
 static const char *const s_reserved[] = {
-    "SMS",   "WARP", "SMEM_BLOCK", "SMEM_SM",   "L2",      "CC",        "true",      "false",     "cdiv",
-    "align", "min",  "max",        "abs",       "gcd",     "pow2_ceil", "log2_ceil", "is_pow2",   "int",
-    "float", "sqrt", "exp",        "log",       "div_magic", "div_shift", "occupancy", "regs",    "static_shared",
-    "when",
+    "SMS",       "WARP",  "SMEM_BLOCK",    "SMEM_SM",   "L2",        "CC",
+    "true",      "false", "cdiv",          "align",     "min",       "max",
+    "abs",       "gcd",   "pow2_ceil",     "log2_ceil", "is_pow2",   "int",
+    "float",     "sqrt",  "exp",           "log",       "div_magic", "div_shift",
+    "occupancy", "regs",  "static_shared", "when",
 };
 
 bool kc_program_reserved (const char *name)
@@ -34,7 +35,8 @@ int kc_program_hash (const kc_program_t *program, char hex[KC_SHA_HEX])
     return kc_type_hash (&kc_program_type, program, hex);
 }
 
-const kc_program_constant_t *kc_program_constant (const kc_program_t *program, const char *name)
+const kc_program_constant_t *kc_program_constant (const kc_program_t *program,
+                                                  const char *name)
 {
     for (size_t i = 0; i < program->n_constants; i++)
         if (!strcmp (program->constants[i].name, name))
@@ -54,7 +56,8 @@ size_t kc_program_n_steps (const kc_program_t *program)
     return n;
 }
 
-const kc_program_step_t *kc_program_step (const kc_program_t *program, size_t i, const kc_program_block_t **block_p,
+const kc_program_step_t *kc_program_step (const kc_program_t *program, size_t i,
+                                          const kc_program_block_t **block_p,
                                           bool *prepare_p)
 {
     for (int part = 0; part < 2; part++) {
@@ -92,7 +95,8 @@ bool kc_program_arg_derived (const kc_program_arg_t *arg, const kc_param_t *para
            && (value ? arg->value && !strcmp (arg->value, value) : !arg->value);
 }
 
-int kc_program_fill_args (kc_program_kernel_t *step, const kc_kernel_signature_t *signature, const char **stray_p)
+int kc_program_fill_args (kc_program_kernel_t *step,
+                          const kc_kernel_signature_t *signature, const char **stray_p)
 {
     for (size_t i = 0; i < step->n_args; i++) {
         bool found = false;
@@ -119,8 +123,9 @@ int kc_program_fill_args (kc_program_kernel_t *step, const kc_kernel_signature_t
         }
         kc_type_init (&kc_program_arg_type, &sorted[p]);
         sorted[p].param = kc_strdup (param->name);
-        *(param->pointer ? &sorted[p].tensor : param->base == KC_C_TENSORMAP ? &sorted[p].map : &sorted[p].value) =
-            kc_strdup (param->name);
+        *(param->pointer                  ? &sorted[p].tensor
+          : param->base == KC_C_TENSORMAP ? &sorted[p].map
+                                          : &sorted[p].value) = kc_strdup (param->name);
     }
     free (step->args);
     step->args = sorted;
@@ -147,18 +152,22 @@ int kc_program_normalise (kc_program_t *program, kc_verdict_t *findings)
     kc_err_t err;
     kc_signatures_t *signatures = kc_signatures_read (program->source, &err);
     if (!signatures)
-        return kc_finding (findings, KC_VERDICT_STATUS_PLAN_ERROR, 0, -1, "%s", err.text);
+        return kc_finding (findings, KC_VERDICT_STATUS_PLAN_ERROR, 0, -1, "%s",
+                           err.text);
     int rc = 0;
     size_t n = kc_program_n_steps (program);
     for (size_t i = 0; i < n; i++) {
         const kc_program_step_t *step = kc_program_step (program, i, NULL, NULL);
         if (step->kind != KC_PROGRAM_STEP_KERNEL)
             continue;
-        const kc_kernel_signature_t *k = kc_signatures_find (signatures, step->u.kernel->kernel);
+        const kc_kernel_signature_t *k =
+            kc_signatures_find (signatures, step->u.kernel->kernel);
         const char *stray;
         if (k && kc_program_fill_args (step->u.kernel, k, &stray) < 0)
-            rc = kc_finding (findings, KC_VERDICT_STATUS_PLAN_ERROR, 0, (int)i,
-                             "argument '%s' of %s is no parameter of it, or is given twice", stray, k->name);
+            rc = kc_finding (
+                findings, KC_VERDICT_STATUS_PLAN_ERROR, 0, (int)i,
+                "argument '%s' of %s is no parameter of it, or is given twice", stray,
+                k->name);
     }
     kc_signatures_destroy (&signatures);
     return rc;
@@ -173,13 +182,17 @@ typedef struct s_check {
     int rc;
 } s_check_t;
 
-#define S_BAD(c, step, ...) ((c)->rc = kc_finding ((c)->findings, KC_VERDICT_STATUS_PLAN_ERROR, 0, step, __VA_ARGS__))
+#define S_BAD(c, step, ...)                                                            \
+    ((c)->rc = kc_finding ((c)->findings, KC_VERDICT_STATUS_PLAN_ERROR, 0, step,       \
+                           __VA_ARGS__))
 
 static void s_declare (s_check_t *c, const char *name, const char *what)
 {
-    static const char *const kinds[] = {"constant", "buffer", "view", "tensor map", "loop index"};
+    static const char *const kinds[] = {"constant", "buffer", "view", "tensor map",
+                                        "loop index"};
     if (kc_program_reserved (name)) {
-        S_BAD (c, -1, "%s '%s': this word is reserved, choose another name", what, name);
+        S_BAD (c, -1, "%s '%s': this word is reserved, choose another name", what,
+               name);
         return;
     }
     const char *other = kc_map_get (c->names, name);
@@ -201,22 +214,26 @@ static void s_expression (s_check_t *c, int step, const char *where, const char 
     kc_expr_destroy (&e);
 }
 
-static void s_expressions (s_check_t *c, int step, const char *where, char *const *texts, size_t n)
+static void s_expressions (s_check_t *c, int step, const char *where,
+                           char *const *texts, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         s_expression (c, step, where, texts[i]);
 }
 
 // Every property of kind expr of a step, by its table.
-static void s_step_fields (s_check_t *c, int step, const kc_type_t *type, const void *object)
+static void s_step_fields (s_check_t *c, int step, const kc_type_t *type,
+                           const void *object)
 {
     const char *at = object;
     for (size_t i = 0; i < type->n_fields; i++) {
         const kc_field_t *f = &type->fields[i];
-        if (f->base != KC_BASE_STRING || f->kind != KC_TEXT_EXPR || !strcmp (f->name, "template"))
+        if (f->base != KC_BASE_STRING || f->kind != KC_TEXT_EXPR
+            || !strcmp (f->name, "template"))
             continue;
         if (f->flags & KC_FIELD_ARRAY)
-            s_expressions (c, step, f->name, *(char *const *const *)(const void *)(at + f->at),
+            s_expressions (c, step, f->name,
+                           *(char *const *const *)(const void *)(at + f->at),
                            *(const size_t *)(const void *)(at + f->n_at));
         else
             s_expression (c, step, f->name, *(char *const *)(const void *)(at + f->at));
@@ -229,14 +246,17 @@ static void s_kernel_step (s_check_t *c, int step, const kc_program_kernel_t *k)
         const kc_program_arg_t *a = &k->args[i];
         int ways = (a->tensor != NULL) + (a->map != NULL) + (a->value != NULL);
         if (ways != 1 || (a->offset && !a->tensor))
-            S_BAD (c, step, "argument '%s' of %s: exactly one of tensor, map and value; offset only with tensor",
+            S_BAD (c, step,
+                   "argument '%s' of %s: exactly one of tensor, map and value; offset "
+                   "only with tensor",
                    a->param, k->kernel);
         s_expression (c, step, "offset", a->offset);
         s_expression (c, step, "value", a->value);
     }
 }
 
-const void *kc_program_step_object (const kc_program_step_t *step, const kc_type_t **type_p)
+const void *kc_program_step_object (const kc_program_step_t *step,
+                                    const kc_type_t **type_p)
 {
     for (size_t i = 0; i < kc_program_step_type.n_variants; i++)
         if (i + 1 == (size_t)step->kind) {
@@ -247,7 +267,8 @@ const void *kc_program_step_object (const kc_program_step_t *step, const kc_type
     return NULL;
 }
 
-static void s_blocks (s_check_t *c, const kc_program_block_t *blocks, size_t n, int *step)
+static void s_blocks (s_check_t *c, const kc_program_block_t *blocks, size_t n,
+                      int *step)
 {
     for (size_t b = 0; b < n; b++) {
         s_expression (c, -1, "when", blocks[b].when);
@@ -255,7 +276,8 @@ static void s_blocks (s_check_t *c, const kc_program_block_t *blocks, size_t n, 
             s_declare (c, blocks[b].for_[l].index, "loop index");
             for (size_t m = 0; m < l; m++)
                 if (!strcmp (blocks[b].for_[l].index, blocks[b].for_[m].index))
-                    S_BAD (c, -1, "loop index '%s' is used twice in one loop nest", blocks[b].for_[l].index);
+                    S_BAD (c, -1, "loop index '%s' is used twice in one loop nest",
+                           blocks[b].for_[l].index);
             s_expression (c, -1, "for", blocks[b].for_[l].count);
         }
         for (size_t s = 0; s < blocks[b].n_steps; s++, (*step)++) {
@@ -267,7 +289,9 @@ static void s_blocks (s_check_t *c, const kc_program_block_t *blocks, size_t n, 
             if (blocks[b].steps[s].kind == KC_PROGRAM_STEP_COPY) {
                 const kc_program_copy_t *copy = blocks[b].steps[s].u.copy;
                 if (!copy->dst == !copy->symbol)
-                    S_BAD (c, *step, "copy src=%s needs dst=TENSOR or symbol=NAME, one of them", copy->src);
+                    S_BAD (c, *step,
+                           "copy src=%s needs dst=TENSOR or symbol=NAME, one of them",
+                           copy->src);
             }
         }
     }
@@ -282,10 +306,11 @@ int kc_program_check (const kc_program_t *p, kc_verdict_t *findings)
     }
     for (size_t i = 0; i < p->n_buffers; i++) {
         s_declare (&c, p->buffers[i].name, "buffer");
-        s_expressions (&c, -1, p->buffers[i].name, p->buffers[i].shape, p->buffers[i].n_shape);
+        s_expressions (&c, -1, p->buffers[i].name, p->buffers[i].shape,
+                       p->buffers[i].n_shape);
         if (p->buffers[i].align & (p->buffers[i].align - 1))
-            S_BAD (&c, -1, "buffer '%s': align %lld is not a power of two", p->buffers[i].name,
-                   (long long)p->buffers[i].align);
+            S_BAD (&c, -1, "buffer '%s': align %lld is not a power of two",
+                   p->buffers[i].name, (long long)p->buffers[i].align);
     }
     for (size_t i = 0; i < p->n_views; i++) {
         const kc_program_view_t *v = &p->views[i];
@@ -294,7 +319,8 @@ int kc_program_check (const kc_program_t *p, kc_verdict_t *findings)
         s_expressions (&c, -1, v->name, v->shape, v->n_shape);
         s_expressions (&c, -1, v->name, v->strides, v->n_strides);
         if (v->n_strides && v->n_strides != v->n_shape)
-            S_BAD (&c, -1, "view '%s': %zu strides for %zu dimensions", v->name, v->n_strides, v->n_shape);
+            S_BAD (&c, -1, "view '%s': %zu strides for %zu dimensions", v->name,
+                   v->n_strides, v->n_shape);
     }
     for (size_t i = 0; i < p->n_tensormaps; i++) {
         s_declare (&c, p->tensormaps[i].name, "tensor map");
@@ -312,10 +338,13 @@ kc_program_t *kc_program_read (const char *json, size_t size, kc_verdict_t *find
     kc_errs_t errs = {0};
     kc_program_t *p = kc_program_decode (json, size, KC_STRICT, &errs);
     for (size_t i = 0; !p && i < errs.n; i++)
-        kc_finding (findings, KC_VERDICT_STATUS_PLAN_ERROR, 0, -1, "%s: expected %s, found %s",
-                    *errs.item[i].pointer ? errs.item[i].pointer : "(the document)", errs.item[i].expected,
-                    errs.item[i].found);
-    if (p && (kc_program_check (p, findings) < 0 || kc_program_normalise (p, findings) < 0)) {
+        kc_finding (findings, KC_VERDICT_STATUS_PLAN_ERROR, 0, -1,
+                    "%s: expected %s, found %s",
+                    *errs.item[i].pointer ? errs.item[i].pointer : "(the document)",
+                    errs.item[i].expected, errs.item[i].found);
+    if (p
+        && (kc_program_check (p, findings) < 0
+            || kc_program_normalise (p, findings) < 0)) {
         kc_program_free (&p);
         p = NULL;
     }
@@ -348,7 +377,8 @@ char *kc_program_value (const kc_program_t *program, const char *name)
         out = kc_strdup ("");
     else if (field && kc_field_string (field, object))
         out = kc_strdup (kc_field_string (field, object));
-    else if (field && field->base == KC_BASE_BOOLEAN && kc_field_integer (field, object, &i))
+    else if (field && field->base == KC_BASE_BOOLEAN
+             && kc_field_integer (field, object, &i))
         out = kc_strdup (i ? "true" : "false");
     else if (field && kc_field_integer (field, object, &i))
         out = kc_asprintf ("%lld", (long long)i);
@@ -356,13 +386,15 @@ char *kc_program_value (const kc_program_t *program, const char *name)
     return out;
 }
 
-static int s_change_switch (kc_program_t *program, const char *name, const char *to, kc_err_t *err)
+static int s_change_switch (kc_program_t *program, const char *name, const char *to,
+                            kc_err_t *err)
 {
     if (strncmp (name, s_compile, sizeof s_compile - 1))
         return kc_text_set (&kc_program_type, program, name, to, err);
     name += sizeof s_compile - 1;
     bool fresh = !program->compile;
-    kc_program_compile_t *compile = fresh ? kc_type_new (&kc_program_compile_type) : program->compile;
+    kc_program_compile_t *compile =
+        fresh ? kc_type_new (&kc_program_compile_type) : program->compile;
     int rc = 0;
     if (!strcmp (name, "max_registers") && !*to) {
         compile->has_max_registers = false;
@@ -378,7 +410,8 @@ static int s_change_switch (kc_program_t *program, const char *name, const char 
     return rc;
 }
 
-int kc_program_change (kc_program_t *program, const char *name, const char *to, kc_err_t *err)
+int kc_program_change (kc_program_t *program, const char *name, const char *to,
+                       kc_err_t *err)
 {
     for (size_t i = 0; i < program->n_constants; i++) {
         if (strcmp (program->constants[i].name, name))
@@ -390,7 +423,9 @@ int kc_program_change (kc_program_t *program, const char *name, const char *to, 
         kc_set (&program->constants[i].value, to);
         return 0;
     }
-    if (strncmp (name, s_compile, sizeof s_compile - 1) && strcmp (name, "order") && strcmp (name, "launch"))
-        return kc_fail (err, KC_ENOTFOUND, "the program has no constant or switch '%s'", name);
+    if (strncmp (name, s_compile, sizeof s_compile - 1) && strcmp (name, "order")
+        && strcmp (name, "launch"))
+        return kc_fail (err, KC_ENOTFOUND, "the program has no constant or switch '%s'",
+                        name);
     return s_change_switch (program, name, to, err);
 }

@@ -1,7 +1,8 @@
-// kc_program_text.c - see kc_program_text.h; splitting a file into source and plan lines, blocks and loops
+// kc_program_text.c - see kc_program_text.h; splitting a file into source and plan
+// lines, blocks and loops
 //
-// The grammar of single lines is in kc_text_plan.c, kc_text_steps.c and kc_text_task.c; writing in
-// kc_text_write.c.
+// The grammar of single lines is in kc_text_plan.c, kc_text_steps.c and kc_text_task.c;
+// writing in kc_text_write.c.
 
 #include "common/model/kc_program_text.h"
 
@@ -27,7 +28,8 @@ int kc_text_bad (kc_text_parser_t *s, const char *format, ...)
     va_start (args, format);
     kc_buf_vprintf (&b, format, args);
     va_end (args);
-    kc_finding (s->findings, KC_VERDICT_STATUS_PLAN_ERROR, s->line, -1, "%s", kc_buf_str (&b));
+    kc_finding (s->findings, KC_VERDICT_STATUS_PLAN_ERROR, s->line, -1, "%s",
+                kc_buf_str (&b));
     kc_buf_free (&b);
     s->failed = true;
     return -1;
@@ -55,7 +57,8 @@ char *kc_text_word (const char **p_p)
 
 bool kc_text_is_name (const char *text)
 {
-    if (!text || !(isalpha ((unsigned char)*text) || *text == '_') || strlen (text) > 64)
+    if (!text || !(isalpha ((unsigned char)*text) || *text == '_')
+        || strlen (text) > 64)
         return false;
     for (; *text; text++)
         if (!isalnum ((unsigned char)*text) && *text != '_')
@@ -66,10 +69,15 @@ bool kc_text_is_name (const char *text)
 int kc_text_declare (kc_text_parser_t *s, const char *name, const char *kind)
 {
     if (!kc_text_is_name (name))
-        return kc_text_bad (s, "'%.60s' is no name: letters, digits and _, at most 64, not beginning with a digit",
+        return kc_text_bad (s,
+                            "'%.60s' is no name: letters, digits and _, at most 64, "
+                            "not beginning with a digit",
                             name ? name : "");
     if (kc_program_reserved (name))
-        return kc_text_bad (s, "'%s' is a word of the language or a fact of the device; choose another name", name);
+        return kc_text_bad (s,
+                            "'%s' is a word of the language or a fact of the device; "
+                            "choose another name",
+                            name);
     const char *other = kc_map_get (s->names, name);
     if (other && (strcmp (other, kind) || strcmp (kind, "loop index")))
         return kc_text_bad (s, "'%s' is already the name of a %s", name, other);
@@ -134,8 +142,10 @@ static int s_for (kc_text_parser_t *s, const char *rest)
         rc = 0;
     for (const kc_item_t *i = s->open; rc == 0 && i; i = i->parent)
         if (i->kind == KC_ITEM_FOR && !strcmp (i->index, index))
-            rc = kc_text_bad (s, "'%s' is already the index of the loop around this one", index);
-    kc_item_t *item = s_item_add (s, KC_ITEM_FOR); // even when wrong, so that its end finds it
+            rc = kc_text_bad (
+                s, "'%s' is already the index of the loop around this one", index);
+    kc_item_t *item =
+        s_item_add (s, KC_ITEM_FOR); // even when wrong, so that its end finds it
     item->index = kc_strdup (index ? index : "?");
     item->count = kc_strdup (rc == 0 ? p : "1");
     s->open = item;
@@ -188,7 +198,8 @@ static int s_structure_line (kc_text_parser_t *s, const char *word, const char *
         return s_for (s, rest) < 0 ? -1 : 1;
     if (!strcmp (word, "if"))
         return s_if (s, rest) < 0 ? -1 : 1;
-    bool bare = !strcmp (word, "else") || !strcmp (word, "end") || !strcmp (word, "prepare") || !strcmp (word, "block")
+    bool bare = !strcmp (word, "else") || !strcmp (word, "end")
+                || !strcmp (word, "prepare") || !strcmp (word, "block")
                 || !strcmp (word, "graph") || !strcmp (word, "stream");
     if (!bare)
         return 0;
@@ -199,7 +210,8 @@ static int s_structure_line (kc_text_parser_t *s, const char *word, const char *
     if (!strcmp (word, "end"))
         return s_end (s) < 0 ? -1 : 1;
     if (!strcmp (word, "graph") || !strcmp (word, "stream")) {
-        s->program->launch = word[0] == 'g' ? KC_PROGRAM_LAUNCH_GRAPH : KC_PROGRAM_LAUNCH_STREAM;
+        s->program->launch =
+            word[0] == 'g' ? KC_PROGRAM_LAUNCH_GRAPH : KC_PROGRAM_LAUNCH_STREAM;
         return 1;
     }
     if (!strcmp (word, "block")) {
@@ -207,183 +219,12 @@ static int s_structure_line (kc_text_parser_t *s, const char *word, const char *
         return 1;
     }
     if (s->open != &s->blocks)
-        return kc_text_bad (s, "prepare stands at the top, not inside for, if or prepare");
+        return kc_text_bad (s,
+                            "prepare stands at the top, not inside for, if or prepare");
     s->open = &s->prepare;
     s->in_prepare = true;
     s->prepare_line = s->line;
     return 1;
-}
-
-// ---- flattening ----
-
-typedef struct s_flat {
-    kc_text_parser_t *s;
-    kc_program_block_t **blocks;
-    size_t *n;
-    kc_program_block_t *open; // the block that takes plain steps, NULL = begin one
-} s_flat_t;
-
-static char *s_and (const char *a, const char *b)
-{
-    if (!a || !b)
-        return kc_strdup (a ? a : b);
-    return kc_asprintf ("(%s) && (%s)", a, b);
-}
-
-static kc_program_block_t *s_block (s_flat_t *f, const char *when)
-{
-    kc_program_block_t *block = kc_push (f->blocks, f->n, sizeof *block);
-    kc_type_init (&kc_program_block_type, block);
-    block->when = kc_strdup (when);
-    return block;
-}
-
-// Move the step of 'item' into 'block', 'when' added to its own condition.
-static void s_put_step (s_flat_t *f, kc_program_block_t *block, kc_item_t *item, const char *when)
-{
-    kc_program_step_t *step = kc_push (&block->steps, &block->n_steps, sizeof *step);
-    *step = item->step;
-    item->step.kind = 0;
-    if (when) {
-        const kc_type_t *type;
-        const void *object = kc_program_step_object (step, &type);
-        const kc_field_t *field = kc_type_field (type, "when");
-        char **own = (char **)((uintptr_t)object + field->at);
-        char *both = s_and (when, *own);
-        free (*own);
-        *own = both;
-        f->s->line = item->line;
-        kc_text_expr (f->s, both); // may have grown past its bounds
-    }
-    *(int *)kc_push (&f->s->out->step_lines, &f->s->out->n_step_lines, sizeof (int)) = item->line;
-}
-
-// Loops directly inside 'item', through ifs; the last one in *loop_p, and whether steps stand beside it.
-static size_t s_loops_inside (kc_item_t *item, kc_item_t **loop_p, size_t *steps)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < item->n; i++) {
-        kc_item_t *child = item->items[i];
-        if (child->kind == KC_ITEM_STEP)
-            (*steps)++;
-        else if (child->kind == KC_ITEM_FOR) {
-            n++;
-            *loop_p = child;
-        }
-        else if (child->kind == KC_ITEM_IF)
-            n += s_loops_inside (child, loop_p, steps);
-    }
-    return n;
-}
-
-static bool s_positive_literal (const char *text)
-{
-    int64_t v;
-    return kc_expr_int (text, NULL, &v, NULL) == 0 && v > 0;
-}
-
-static int s_flatten_loop (s_flat_t *f, kc_program_block_t *block, kc_item_t *loop, const char *when, bool guarded);
-
-// The steps inside a loop: those beside an inner loop run in its first or last turn.
-static int s_flatten_body (s_flat_t *f, kc_program_block_t *block, kc_item_t *item, const char *when,
-                           kc_item_t *inner, const char *first, const char *last, bool *passed)
-{
-    for (size_t i = 0; i < item->n; i++) {
-        kc_item_t *child = item->items[i];
-        int rc = 0;
-        if (child->kind == KC_ITEM_STEP) {
-            char *cond = s_and (when, inner ? (*passed ? last : first) : NULL);
-            s_put_step (f, block, child, cond);
-            free (cond);
-        }
-        else if (child->kind == KC_ITEM_IF) {
-            char *cond = s_and (when, child->cond);
-            rc = s_flatten_body (f, block, child, cond, inner, first, last, passed);
-            free (cond);
-        }
-        else if (child->kind == KC_ITEM_FOR) {
-            rc = s_flatten_loop (f, block, child, when, first != NULL);
-            *passed = true;
-        }
-        if (rc < 0)
-            return -1;
-    }
-    return 0;
-}
-
-// Add 'loop' to the block's nest, then its body.  'guarded': steps beside it share the nest, so its count is
-// at least 1 and its own steps ask whether they are inside the real one.
-static int s_flatten_loop (s_flat_t *f, kc_program_block_t *block, kc_item_t *loop, const char *when, bool guarded)
-{
-    kc_text_parser_t *s = f->s;
-    s->line = loop->line;
-    if (block->n_for_ == 3)
-        return kc_text_bad (s, "at most three loops inside each other");
-    kc_program_loop_t *l = kc_push (&block->for_, &block->n_for_, sizeof *l);
-    kc_type_init (&kc_program_loop_type, l);
-    l->index = kc_strdup (loop->index);
-    bool literal = s_positive_literal (loop->count);
-    l->count = guarded && !literal ? kc_asprintf ("max(1, %s)", loop->count) : kc_strdup (loop->count);
-    if (kc_text_expr (s, l->count) < 0)
-        return -1;
-    kc_item_t *inner = NULL;
-    size_t steps = 0, loops = s_loops_inside (loop, &inner, &steps);
-    if (loops > 1)
-        return kc_text_bad (s, "a loop holds at most one inner loop; write two loops one after the other");
-    char *own = guarded && !literal ? kc_asprintf ("%s < %s", loop->index, loop->count) : NULL;
-    char *cond = s_and (when, own), *first = NULL, *last = NULL;
-    if (inner && steps) {
-        bool plain = s_positive_literal (inner->count);
-        first = kc_asprintf ("%s == 0", inner->index);
-        last = kc_asprintf (plain ? "%s == %s - 1" : "%s == max(1, %s) - 1", inner->index, inner->count);
-    }
-    bool passed = false;
-    int rc = s_flatten_body (f, block, loop, cond, steps ? inner : NULL, first, last, &passed);
-    free (own);
-    free (cond);
-    free (first);
-    free (last);
-    return rc;
-}
-
-static int s_flatten (s_flat_t *f, kc_item_t *item, const char *when)
-{
-    f->open = NULL;
-    for (size_t i = 0; i < item->n; i++) {
-        kc_item_t *child = item->items[i];
-        int rc = 0;
-        switch (child->kind) {
-        case KC_ITEM_STEP:
-            if (!f->open)
-                f->open = s_block (f, when);
-            s_put_step (f, f->open, child, NULL);
-            break;
-        case KC_ITEM_BLOCK:
-            f->open = NULL;
-            break;
-        case KC_ITEM_IF: {
-            char *cond = s_and (when, child->cond);
-            f->s->line = child->line;
-            rc = kc_text_expr (f->s, cond);
-            if (rc == 0)
-                rc = s_flatten (f, child, cond);
-            free (cond);
-            f->open = NULL;
-            break;
-        }
-        case KC_ITEM_FOR: {
-            kc_item_t *ignored;
-            size_t steps = 0, loops = s_loops_inside (child, &ignored, &steps);
-            if (steps || loops)
-                rc = s_flatten_loop (f, s_block (f, when), child, NULL, false);
-            f->open = NULL;
-            break;
-        }
-        }
-        if (rc < 0)
-            return -1;
-    }
-    return 0;
 }
 
 // ---- the file ----
@@ -417,7 +258,8 @@ static void s_statement (s_statement_t **list, size_t *n, int line, const char *
     st->comment = *p ? kc_text_trim (p + 1, p + strlen (p)) : NULL;
 }
 
-// "//@ source": what follows is the source from its first line on; only plan lines may stand before it.
+// "//@ source": what follows is the source from its first line on; only plan lines may
+// stand before it.
 static int s_source_marker (kc_text_parser_t *s, s_statement_t *st, kc_buf_t *source)
 {
     if (strcmp (st->text, "source"))
@@ -435,7 +277,8 @@ static int s_source_marker (kc_text_parser_t *s, s_statement_t *st, kc_buf_t *so
 }
 
 // Split into source (plan lines emptied, so line numbers stay) and statements.
-static int s_split (kc_text_parser_t *s, const char *text, size_t size, kc_buf_t *source, s_statement_t **list, size_t *n)
+static int s_split (kc_text_parser_t *s, const char *text, size_t size,
+                    kc_buf_t *source, s_statement_t **list, size_t *n)
 {
     const char *end = text + size, *p = text;
     kc_buf_t joined = {.limit = KC_TEXT_LINE};
@@ -455,8 +298,9 @@ static int s_split (kc_text_parser_t *s, const char *text, size_t size, kc_buf_t
             if (!more) {
                 if (joined.overflow || *n >= S_STATEMENTS) {
                     kc_buf_free (&joined);
-                    return kc_text_bad (s, joined.overflow ? "the line is longer than 8192 characters"
-                                                           : "more than 4096 plan lines");
+                    return kc_text_bad (
+                        s, joined.overflow ? "the line is longer than 8192 characters"
+                                           : "more than 4096 plan lines");
                 }
                 s_statement (list, n, first, kc_buf_str (&joined));
                 kc_buf_clear (&joined);
@@ -487,15 +331,19 @@ static int s_split (kc_text_parser_t *s, const char *text, size_t size, kc_buf_t
 static int s_dispatch (kc_text_parser_t *s, const s_statement_t *st)
 {
     static const char *const words[] = {
-        "const", "host", "scratch", "prepared", "view", "tensormap", "launch", "matmul", "conv",   "rnn",
-        "attention", "copy", "fill", "for", "if", "else", "end", "prepare", "block", "options", "order", "graph",
-        "stream", "source", "task", "dim", "input", "param", "output", "inout", "check", "policy", "tune"};
+        "const",  "host",   "scratch", "prepared",  "view",  "tensormap", "launch",
+        "matmul", "conv",   "rnn",     "attention", "copy",  "fill",      "for",
+        "if",     "else",   "end",     "prepare",   "block", "options",   "order",
+        "graph",  "stream", "source",  "task",      "dim",   "input",     "param",
+        "output", "inout",  "check",   "policy",    "tune"};
     s->line = st->line;
     const char *p = st->text;
     char *word = kc_text_word (&p);
     int rc = 0;
     if (!word) {
-        rc = *p ? kc_text_bad (s, "a plan line begins with a word such as launch, const or scratch") : 1;
+        rc = *p ? kc_text_bad (
+                 s, "a plan line begins with a word such as launch, const or scratch")
+                : 1;
         return rc < 0 ? -1 : 0;
     }
     rc = s_structure_line (s, word, p);
@@ -535,17 +383,22 @@ static int s_read_signatures (kc_text_parser_t *s)
 static void s_nothing_to_run (kc_text_parser_t *s)
 {
     bool host = false;
-    for (const char *p = s->program->source; (p = strstr (p, "<<<")) != NULL && !host; p++)
+    for (const char *p = s->program->source; (p = strstr (p, "<<<")) != NULL && !host;
+         p++)
         host = true;
     s->line = 0;
     if (host)
-        kc_text_bad (s, "the kernels are launched by host code, which never runs here; write //@ launch lines (a plain "
+        kc_text_bad (s, "the kernels are launched by host code, which never runs here; "
+                        "write //@ launch lines (a plain "
                         "launcher can be lifted)");
     else if (s->signatures && s->signatures->n > 0)
-        kc_text_bad (s, "no line says how to run the kernels; add for example: //@ launch %s<<<GRID, BLOCK>>>",
+        kc_text_bad (s,
+                     "no line says how to run the kernels; add for example: //@ launch "
+                     "%s<<<GRID, BLOCK>>>",
                      s->signatures->items[0].name);
     else
-        kc_text_bad (s, "there is no __global__ kernel and no //@ line with a step; a program is CUDA device code with "
+        kc_text_bad (s, "there is no __global__ kernel and no //@ line with a step; a "
+                        "program is CUDA device code with "
                         "//@ launch lines");
 }
 
@@ -557,14 +410,7 @@ static void s_finish (kc_text_parser_t *s)
         kc_text_bad (s, "//@ end is missing for this line");
         return;
     }
-    s_flat_t f = {.s = s, .blocks = &s->program->prepare, .n = &s->program->n_prepare};
-    if (s_flatten (&f, &s->prepare, NULL) < 0)
-        return;
-    f.blocks = &s->program->blocks;
-    f.n = &s->program->n_blocks;
-    if (s_flatten (&f, &s->blocks, NULL) < 0)
-        return;
-    if (s->failed)
+    if (kc_text_flatten (s) < 0 || s->failed)
         return;
     if (!s->program->n_blocks) {
         s_nothing_to_run (s);
@@ -572,32 +418,37 @@ static void s_finish (kc_text_parser_t *s)
     }
     for (size_t i = 0; i < s->signatures->n; i++)
         if (!s->launched[i])
-            *(char **)kc_push (&out->warnings, &out->n_warnings, sizeof (char *)) = kc_asprintf (
-                "line %d: no line launches kernel %s", s->signatures->items[i].line + out->source_line,
-                s->signatures->items[i].name);
+            *(char **)kc_push (&out->warnings, &out->n_warnings, sizeof (char *)) =
+                kc_asprintf ("line %d: no line launches kernel %s",
+                             s->signatures->items[i].line + out->source_line,
+                             s->signatures->items[i].name);
     s->line = 0;
     kc_errs_t errs = {0};
     if (kc_program_normalise (s->program, s->findings) < 0)
         s->failed = true;
     else if (kc_type_check (&kc_program_type, s->program, &errs) < 0)
-        kc_text_bad (s, "%s: expected %s, found %s", errs.item[0].pointer, errs.item[0].expected, errs.item[0].found);
+        kc_text_bad (s, "%s: expected %s, found %s", errs.item[0].pointer,
+                     errs.item[0].expected, errs.item[0].found);
     else if (kc_program_check (s->program, s->findings) < 0)
         s->failed = true;
 }
 
-kc_program_text_t *kc_program_text_parse (const char *text, size_t size, const kc_card_t *card, kc_verdict_t *findings)
+kc_program_text_t *kc_program_text_parse (const char *text, size_t size,
+                                          const kc_card_t *card, kc_verdict_t *findings)
 {
     kc_text_parser_t s = {.card = card, .findings = findings};
     s.open = &s.blocks;
     s.out = kc_calloc (1, sizeof *s.out);
     s.program = s.out->program = kc_type_new (&kc_program_type);
-    s.program->language = s.program->language ? s.program->language : kc_strdup ("cuda");
+    s.program->language =
+        s.program->language ? s.program->language : kc_strdup ("cuda");
     s.names = kc_map_new (NULL);
     s_statement_t *list = NULL;
     size_t n = 0;
     kc_buf_t source = {0};
     if (size > KC_TEXT_MAX)
-        kc_text_bad (&s, "the file has %zu bytes, at most %d are read", size, KC_TEXT_MAX);
+        kc_text_bad (&s, "the file has %zu bytes, at most %d are read", size,
+                     KC_TEXT_MAX);
     else if (!kc_utf8_valid (text, size))
         kc_text_bad (&s, "the file is not UTF-8 text");
     else if (s_split (&s, text, size, &source, &list, &n) == 0) {
@@ -642,18 +493,27 @@ void kc_program_text_destroy (kc_program_text_t **self_p)
     *self_p = NULL;
 }
 
-// "constant N ...", "buffer N ...", "view N ...": the line where N is declared, 0 = none of these.
+// "constant N ...", "buffer N ...", "view N ...": the line where N is declared, 0 =
+// none of these.
 static int s_declared (const kc_program_text_t *self, const char *text)
 {
     const kc_program_t *p = self->program;
     char name[80];
-    size_t skip = !strncmp (text, "constant ", 9) ? 9 : !strncmp (text, "buffer ", 7) ? 7 : !strncmp (text, "view ", 5) ? 5 : 0;
-    size_t n = skip ? strspn (text + skip, "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") : 0;
+    size_t skip = !strncmp (text, "constant ", 9) ? 9
+                  : !strncmp (text, "buffer ", 7) ? 7
+                  : !strncmp (text, "view ", 5)   ? 5
+                                                  : 0;
+    size_t n =
+        skip
+            ? strspn (text + skip,
+                      "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+            : 0;
     if (!n || n >= sizeof name)
         return 0;
     memcpy (name, text + skip, n);
     name[n] = 0;
-    for (size_t i = 0; skip == 9 && i < p->n_constants && i < self->n_constant_lines; i++)
+    for (size_t i = 0; skip == 9 && i < p->n_constants && i < self->n_constant_lines;
+         i++)
         if (!strcmp (p->constants[i].name, name))
             return self->constant_lines[i];
     for (size_t i = 0; skip == 7 && i < p->n_buffers && i < self->n_buffer_lines; i++)

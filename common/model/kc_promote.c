@@ -1,6 +1,8 @@
-// kc_promote.c - see kc_promote.h; every token of the source is kept, replaced or a reason to refuse
+// kc_promote.c - see kc_promote.h; every token of the source is kept, replaced or a
+// reason to refuse
 //
-// Replacements never add or remove a line, so findings about the promoted program have the lines of the given one.
+// Replacements never add or remove a line, so findings about the promoted program have
+// the lines of the given one.
 
 #include "common/model/kc_promote.h"
 
@@ -16,21 +18,31 @@
 #include "common/util/kc_mem.h"
 
 static const char *const s_types[][2] = {
-    {"float", "double"},           {"float1", "double1"},           {"float2", "double2"},
-    {"float3", "double3"},         {"float4", "double4"},           {"make_float1", "make_double1"},
-    {"make_float2", "make_double2"}, {"make_float3", "make_double3"}, {"make_float4", "make_double4"},
+    {"float", "double"},
+    {"float1", "double1"},
+    {"float2", "double2"},
+    {"float3", "double3"},
+    {"float4", "double4"},
+    {"make_float1", "make_double1"},
+    {"make_float2", "make_double2"},
+    {"make_float3", "make_double3"},
+    {"make_float4", "make_double4"},
 };
 
 // float functions whose double form lacks the f
 static const char *const s_math[] = {
-    "expf",   "exp2f",  "exp10f", "expm1f",  "logf",    "log2f",     "log10f",     "log1pf",  "sqrtf",   "rsqrtf",
-    "cbrtf",  "rcbrtf", "sinf",   "cosf",    "tanf",    "asinf",     "acosf",      "atanf",   "atan2f",  "sinhf",
-    "coshf",  "tanhf",  "asinhf", "acoshf",  "atanhf",  "powf",      "fabsf",      "fmaxf",   "fminf",   "fmodf",
-    "floorf", "ceilf",  "truncf", "roundf",  "rintf",   "nearbyintf", "fmaf",      "hypotf",  "erff",    "erfcf",
-    "erfinvf", "lgammaf", "tgammaf", "copysignf", "ldexpf", "remainderf", "fdimf", "normcdff", "sincosf", "sinpif", "cospif",
+    "expf",       "exp2f",     "exp10f", "expm1f",     "logf",   "log2f",    "log10f",
+    "log1pf",     "sqrtf",     "rsqrtf", "cbrtf",      "rcbrtf", "sinf",     "cosf",
+    "tanf",       "asinf",     "acosf",  "atanf",      "atan2f", "sinhf",    "coshf",
+    "tanhf",      "asinhf",    "acoshf", "atanhf",     "powf",   "fabsf",    "fmaxf",
+    "fminf",      "fmodf",     "floorf", "ceilf",      "truncf", "roundf",   "rintf",
+    "nearbyintf", "fmaf",      "hypotf", "erff",       "erfcf",  "erfinvf",  "lgammaf",
+    "tgammaf",    "copysignf", "ldexpf", "remainderf", "fdimf",  "normcdff", "sincosf",
+    "sinpif",     "cospif",
 };
 
-// fast forms: what they approximate; those with a definition get it in front of the source
+// fast forms: what they approximate; those with a definition get it in front of the
+// source
 static const char *const s_fast[][3] = {
     {"__expf", "exp", NULL},
     {"__exp10f", "exp10", NULL},
@@ -45,18 +57,26 @@ static const char *const s_fast[][3] = {
     {"__int2float_rn", "double", NULL},
     {"__uint2float_rn", "double", NULL},
     {"__float2int_rz", "int", NULL},
-    {"__fdividef", "kc_fp64_div", "__device__ inline double kc_fp64_div (double a, double b) { return a / b; } "},
-    {"fdividef", "kc_fp64_div", "__device__ inline double kc_fp64_div (double a, double b) { return a / b; } "},
-    {"__fdiv_rn", "kc_fp64_div", "__device__ inline double kc_fp64_div (double a, double b) { return a / b; } "},
-    {"__frcp_rn", "kc_fp64_rcp", "__device__ inline double kc_fp64_rcp (double a) { return 1.0 / a; } "},
+    {"__fdividef", "kc_fp64_div",
+     "__device__ inline double kc_fp64_div (double a, double b) { return a / b; } "},
+    {"fdividef", "kc_fp64_div",
+     "__device__ inline double kc_fp64_div (double a, double b) { return a / b; } "},
+    {"__fdiv_rn", "kc_fp64_div",
+     "__device__ inline double kc_fp64_div (double a, double b) { return a / b; } "},
+    {"__frcp_rn", "kc_fp64_rcp",
+     "__device__ inline double kc_fp64_rcp (double a) { return 1.0 / a; } "},
     {"__fsqrt_rn", "sqrt", NULL},
     {"__frsqrt_rn", "rsqrt", NULL},
-    {"__fadd_rn", "kc_fp64_add", "__device__ inline double kc_fp64_add (double a, double b) { return a + b; } "},
-    {"__fsub_rn", "kc_fp64_sub", "__device__ inline double kc_fp64_sub (double a, double b) { return a - b; } "},
-    {"__fmul_rn", "kc_fp64_mul", "__device__ inline double kc_fp64_mul (double a, double b) { return a * b; } "},
+    {"__fadd_rn", "kc_fp64_add",
+     "__device__ inline double kc_fp64_add (double a, double b) { return a + b; } "},
+    {"__fsub_rn", "kc_fp64_sub",
+     "__device__ inline double kc_fp64_sub (double a, double b) { return a - b; } "},
+    {"__fmul_rn", "kc_fp64_mul",
+     "__device__ inline double kc_fp64_mul (double a, double b) { return a * b; } "},
     {"__fmaf_rn", "fma", NULL},
     {"__saturatef", "kc_fp64_sat",
-     "__device__ inline double kc_fp64_sat (double a) { return a > 0.0 ? (a < 1.0 ? a : 1.0) : 0.0; } "},
+     "__device__ inline double kc_fp64_sat (double a) { return a > 0.0 ? (a < 1.0 ? a "
+     ": 1.0) : 0.0; } "},
 };
 
 static const struct {
@@ -102,7 +122,8 @@ typedef struct s_promote {
 static int s_refuse (const s_promote_t *s, const kc_ctoken_t *t, const char *why)
 {
     char *word = t->kind == KC_CT_WORD ? kc_ctoken_dup (t) : kc_strdup ("this");
-    kc_fail (s->err, KC_EUNSUPPORTED, "line %d: no double-precision form: %s (%s)", t->line, why, word);
+    kc_fail (s->err, KC_EUNSUPPORTED, "line %d: no double-precision form: %s (%s)",
+             t->line, why, word);
     free (word);
     return -1;
 }
@@ -115,7 +136,8 @@ static int s_check_word (const s_promote_t *s, const kc_ctoken_t *t)
         return 0;
     for (size_t i = 0; i < KC_COUNT (s_unsafe); i++) {
         size_t n = strlen (s_unsafe[i].word);
-        if (t->size >= n && !memcmp (t->at, s_unsafe[i].word, n) && (s_unsafe[i].prefix || t->size == n))
+        if (t->size >= n && !memcmp (t->at, s_unsafe[i].word, n)
+            && (s_unsafe[i].prefix || t->size == n))
             return s_refuse (s, t, s_unsafe[i].why);
     }
     return 0;
@@ -164,7 +186,8 @@ static int s_word (s_promote_t *s, const kc_ctoken_t *t)
 static void s_number (s_promote_t *s, const kc_ctoken_t *t)
 {
     bool hex = t->size > 1 && t->at[0] == '0' && (t->at[1] == 'x' || t->at[1] == 'X');
-    bool real = memchr (t->at, '.', t->size) || memchr (t->at, hex ? 'p' : 'e', t->size) || memchr (t->at, hex ? 'P' : 'E', t->size);
+    bool real = memchr (t->at, '.', t->size) || memchr (t->at, hex ? 'p' : 'e', t->size)
+                || memchr (t->at, hex ? 'P' : 'E', t->size);
     char last = t->at[t->size - 1];
     kc_buf_put (&s->out, t->at, t->size - (real && (last == 'f' || last == 'F')));
 }
@@ -172,20 +195,23 @@ static void s_number (s_promote_t *s, const kc_ctoken_t *t)
 // "int half = ..." somewhere: then half is no type.
 static bool s_half_is_name (const char *source)
 {
-    static const char *const types[] = {"int", "unsigned", "size_t", "float", "auto", "long", "bool", "uint32_t"};
+    static const char *const types[] = {"int",  "unsigned", "size_t", "float",
+                                        "auto", "long",     "bool",   "uint32_t"};
     kc_ctokens_t t;
     kc_ctokens_read (&t, source, strlen (source));
     bool found = false;
     for (size_t i = 1; i < t.n && !found; i++)
         for (size_t k = 0; k < KC_COUNT (types) && !found; k++)
-            found = kc_ctoken_is (&t.items[i], "half") && kc_ctoken_is (&t.items[i - 1], types[k]);
+            found = kc_ctoken_is (&t.items[i], "half")
+                    && kc_ctoken_is (&t.items[i - 1], types[k]);
     kc_ctokens_free (&t);
     return found;
 }
 
 // ---- casts ----
 
-// The tokens [from, to) name a pointer to a plain number type that is not float: its bits or bytes are wanted.
+// The tokens [from, to) name a pointer to a plain number type that is not float: its
+// bits or bytes are wanted.
 static bool s_other_pointer (const kc_ctokens_t *t, size_t from, size_t to)
 {
     kc_buf_t b = {0};
@@ -193,9 +219,11 @@ static bool s_other_pointer (const kc_ctokens_t *t, size_t from, size_t to)
     for (size_t i = from; i < to; i++) {
         if (kc_ctoken_is (&t->items[i], "*"))
             pointer = true;
-        else if (t->items[i].kind == KC_CT_WORD && !kc_ctoken_is (&t->items[i], "const") && !kc_ctoken_is (&t->items[i], "volatile")
+        else if (t->items[i].kind == KC_CT_WORD && !kc_ctoken_is (&t->items[i], "const")
+                 && !kc_ctoken_is (&t->items[i], "volatile")
                  && !kc_ctoken_is (&t->items[i], "__restrict__"))
-            kc_buf_printf (&b, "%s%.*s", b.size ? " " : "", (int)t->items[i].size, t->items[i].at);
+            kc_buf_printf (&b, "%s%.*s", b.size ? " " : "", (int)t->items[i].size,
+                           t->items[i].at);
     }
     kc_ctype_t base = KC_C_OTHER;
     int lanes;
@@ -204,26 +232,36 @@ static bool s_other_pointer (const kc_ctokens_t *t, size_t from, size_t to)
     return pointer && known && base != KC_C_F32 && base != KC_C_F64;
 }
 
-// reinterpret_cast<int *>, (unsigned *), and bytes of dynamic shared memory that are not floats.
+// reinterpret_cast<int *>, (unsigned *), and bytes of dynamic shared memory that are
+// not floats.
 static int s_check_casts (const s_promote_t *s, const kc_ctokens_t *t)
 {
     for (size_t i = 0; i + 1 < t->n; i++) {
         const kc_ctoken_t *k = &t->items[i];
-        if (kc_ctoken_is (k, "reinterpret_cast") && kc_ctoken_is (&t->items[i + 1], "<")) {
+        if (kc_ctoken_is (k, "reinterpret_cast")
+            && kc_ctoken_is (&t->items[i + 1], "<")) {
             size_t end = kc_ctokens_match (t, i + 1);
             if (end >= t->n || s_other_pointer (t, i + 2, end))
-                return s_refuse (s, k, "the memory of a tensor is read as another type");
+                return s_refuse (s, k,
+                                 "the memory of a tensor is read as another type");
         }
         // "(int *) p" is a cast; "(int *p, float q)" is a parameter list
         if (kc_ctoken_is (k, "(")) {
             size_t end = kc_ctokens_match (t, i);
-            if (end < t->n && end > i + 2 && kc_ctoken_is (&t->items[end - 1], "*") && s_other_pointer (t, i + 1, end))
-                return s_refuse (s, k, "the memory of a tensor is read as another type");
+            if (end < t->n && end > i + 2 && kc_ctoken_is (&t->items[end - 1], "*")
+                && s_other_pointer (t, i + 1, end))
+                return s_refuse (s, k,
+                                 "the memory of a tensor is read as another type");
         }
-        if (kc_ctoken_is (k, "extern") && kc_ctoken_is (&t->items[i + 1], "__shared__")) {
+        if (kc_ctoken_is (k, "extern")
+            && kc_ctoken_is (&t->items[i + 1], "__shared__")) {
             bool plain = false;
-            for (size_t j = i + 2; j < t->n && !kc_ctoken_is (&t->items[j], ";") && !kc_ctoken_is (&t->items[j], "["); j++)
-                plain = plain || (t->items[j].size >= 5 && !memcmp (t->items[j].at, "float", 5));
+            for (size_t j = i + 2; j < t->n && !kc_ctoken_is (&t->items[j], ";")
+                                   && !kc_ctoken_is (&t->items[j], "[");
+                 j++)
+                plain =
+                    plain
+                    || (t->items[j].size >= 5 && !memcmp (t->items[j].at, "float", 5));
             if (!plain)
                 return s_refuse (s, k, "dynamic shared memory is carved by bytes");
         }
@@ -233,7 +271,8 @@ static int s_check_casts (const s_promote_t *s, const kc_ctokens_t *t)
 
 // ---- the source ----
 
-// Rewrite the tokens of 'text', copying what lies between them.  'line' is added to the tokens' lines.
+// Rewrite the tokens of 'text', copying what lies between them.  'line' is added to the
+// tokens' lines.
 static int s_rewrite (s_promote_t *s, const char *text, size_t size, int line)
 {
     kc_ctokens_t t;
@@ -282,7 +321,8 @@ static int s_dtype (kc_program_dtype_t *dtype, const char *name, kc_err_t *err)
     case KC_PROGRAM_DTYPE_BF16:
     case KC_PROGRAM_DTYPE_F8E4M3:
     case KC_PROGRAM_DTYPE_F8E5M2:
-        return kc_fail (err, KC_EUNSUPPORTED, "no double-precision form: %s is %s", name, kc_dtype_name (*dtype));
+        return kc_fail (err, KC_EUNSUPPORTED, "no double-precision form: %s is %s",
+                        name, kc_dtype_name (*dtype));
     case KC_PROGRAM_DTYPE_UNSET:
     case KC_PROGRAM_DTYPE_F64:
     case KC_PROGRAM_DTYPE_I64:
@@ -311,7 +351,10 @@ static int s_kernel (s_promote_t *s, kc_program_kernel_t *k)
         free (k->shared);
         k->shared = twice;
         if (strlen (twice) > 256)
-            return kc_fail (s->err, KC_EUNSUPPORTED, "no double-precision form: the shared size of %s is too long", k->kernel);
+            return kc_fail (
+                s->err, KC_EUNSUPPORTED,
+                "no double-precision form: the shared size of %s is too long",
+                k->kernel);
     }
     return 0;
 }
@@ -327,9 +370,12 @@ static int s_steps (s_promote_t *s, kc_program_block_t *blocks, size_t n)
                     return -1;
                 break;
             case KC_PROGRAM_STEP_FILL:
-                if (strcmp (step->u.fill->value, "0") && strcmp (step->u.fill->value, "0.0"))
-                    return kc_fail (s->err, KC_EUNSUPPORTED, "no double-precision form: a fill of 64-bit elements with %s",
-                                    step->u.fill->value);
+                if (strcmp (step->u.fill->value, "0")
+                    && strcmp (step->u.fill->value, "0.0"))
+                    return kc_fail (
+                        s->err, KC_EUNSUPPORTED,
+                        "no double-precision form: a fill of 64-bit elements with %s",
+                        step->u.fill->value);
                 break;
             case KC_PROGRAM_STEP_COPY:
                 break;
@@ -338,7 +384,9 @@ static int s_steps (s_promote_t *s, kc_program_block_t *blocks, size_t n)
             case KC_PROGRAM_STEP_CONV:
             case KC_PROGRAM_STEP_RNN:
             case KC_PROGRAM_STEP_ATTENTION:
-                return kc_fail (s->err, KC_EUNSUPPORTED, "no double-precision form: the program has library steps");
+                return kc_fail (
+                    s->err, KC_EUNSUPPORTED,
+                    "no double-precision form: the program has library steps");
             }
         }
     return 0;
@@ -357,11 +405,14 @@ static int s_tensors (kc_card_t *card, kc_program_t *program, kc_err_t *err)
         if (s_dtype (&program->buffers[i].dtype, program->buffers[i].name, err) < 0)
             return -1;
     if (!floats)
-        return kc_fail (err, KC_EUNSUPPORTED, "no double-precision form is needed: no tensor of the task is f32");
+        return kc_fail (
+            err, KC_EUNSUPPORTED,
+            "no double-precision form is needed: no tensor of the task is f32");
     return 0;
 }
 
-kc_program_t *kc_promote (const kc_card_t *card, const kc_program_t *program, kc_card_t **card_p, kc_err_t *err)
+kc_program_t *kc_promote (const kc_card_t *card, const kc_program_t *program,
+                          kc_card_t **card_p, kc_err_t *err)
 {
     s_promote_t s = {.half_is_name = s_half_is_name (program->source), .err = err};
     kc_program_t *p = kc_program_dup (program);

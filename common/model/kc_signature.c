@@ -1,4 +1,5 @@
-// kc_signature.c - see kc_signature.h; one pass over the tokens with a stack of open braces
+// kc_signature.c - see kc_signature.h; one pass over the tokens with a stack of open
+// braces
 
 #include "common/model/kc_signature.h"
 
@@ -53,9 +54,10 @@ static const struct {
     const char *stem;
     kc_ctype_t base;
 } s_stems[] = {
-    {"float", KC_C_F32},   {"double", KC_C_F64}, {"int", KC_C_I32},       {"uint", KC_C_U32},
-    {"short", KC_C_I16},   {"ushort", KC_C_U16}, {"char", KC_C_BYTE},     {"uchar", KC_C_BYTE},
-    {"longlong", KC_C_I64}, {"ulonglong", KC_C_U64}, {"long", KC_C_I64}, {"ulong", KC_C_U64},
+    {"float", KC_C_F32},     {"double", KC_C_F64}, {"int", KC_C_I32},
+    {"uint", KC_C_U32},      {"short", KC_C_I16},  {"ushort", KC_C_U16},
+    {"char", KC_C_BYTE},     {"uchar", KC_C_BYTE}, {"longlong", KC_C_I64},
+    {"ulonglong", KC_C_U64}, {"long", KC_C_I64},   {"ulong", KC_C_U64},
 };
 
 size_t kc_ctype_size (kc_ctype_t base)
@@ -92,7 +94,8 @@ size_t kc_ctype_size (kc_ctype_t base)
 // "unsigned long int" and friends: any order of the words.
 static int s_integer_words (const char *text, kc_ctype_t *base)
 {
-    int longs = 0, shorts = 0, chars = 0, ints = 0, is_unsigned = 0, is_signed = 0, words = 0;
+    int longs = 0, shorts = 0, chars = 0, ints = 0, is_unsigned = 0, is_signed = 0,
+        words = 0;
     for (const char *p = text; *p;) {
         size_t n = strcspn (p, " ");
         if (n == 4 && !memcmp (p, "long", 4))
@@ -114,7 +117,8 @@ static int s_integer_words (const char *text, kc_ctype_t *base)
         while (*p == ' ')
             p++;
     }
-    if (!words || longs > 2 || shorts > 1 || chars > 1 || ints > 1 || is_unsigned + is_signed > 1)
+    if (!words || longs > 2 || shorts > 1 || chars > 1 || ints > 1
+        || is_unsigned + is_signed > 1)
         return -1;
     *base = chars    ? KC_C_BYTE
             : shorts ? (is_unsigned ? KC_C_U16 : KC_C_I16)
@@ -140,7 +144,8 @@ int kc_ctype_parse (const char *text, kc_ctype_t *base, int *lanes)
     if (n < 2 || text[n - 1] < '1' || text[n - 1] > '4')
         return -1;
     for (size_t i = 0; i < KC_COUNT (s_stems); i++)
-        if (strlen (s_stems[i].stem) == n - 1 && !memcmp (s_stems[i].stem, text, n - 1)) {
+        if (strlen (s_stems[i].stem) == n - 1
+            && !memcmp (s_stems[i].stem, text, n - 1)) {
             *base = s_stems[i].base;
             *lanes = text[n - 1] - '0';
             return 0;
@@ -154,7 +159,8 @@ typedef struct s_reader {
     kc_ctokens_t t;
     kc_signatures_t *out;
     kc_err_t *err;
-    char *scopes[64]; // names of open namespaces, "" = a block that is no scope (extern "C")
+    char *scopes[64]; // names of open namespaces, "" = a block that is no scope (extern
+                      // "C")
     int n_scopes;
 } s_reader_t;
 
@@ -178,7 +184,8 @@ static bool s_is_any (const s_reader_t *r, size_t i, const char *const *words)
 
 static int s_fail (const s_reader_t *r, size_t i, const char *what, const char *name)
 {
-    return kc_fail (r->err, KC_EINVALID, "line %d: %s%s%s", s_at (r, i)->line, what, name ? " " : "", name ? name : "");
+    return kc_fail (r->err, KC_EINVALID, "line %d: %s%s%s", s_at (r, i)->line, what,
+                    name ? " " : "", name ? name : "");
 }
 
 static void s_param_clear (kc_param_t *p)
@@ -219,9 +226,10 @@ static void s_param_sizes (kc_param_t *p)
 // One parameter in tokens [from, to).
 static int s_param (s_reader_t *r, kc_kernel_signature_t *k, size_t from, size_t to)
 {
-    static const char *const drop[] = {"const",     "volatile", "__restrict__",      "__restrict", "restrict", "struct",
-                                       "class",     "typename", "__grid_constant__", "register",   "enum",     "constexpr",
-                                       NULL};
+    static const char *const drop[] = {
+        "const", "volatile", "__restrict__",      "__restrict", "restrict", "struct",
+        "class", "typename", "__grid_constant__", "register",   "enum",     "constexpr",
+        NULL};
     kc_param_t *p = kc_push (&k->params, &k->n_params, sizeof *p);
     if (k->n_params > KC_SIGNATURE_PARAMS)
         return s_fail (r, from, "more than 64 parameters in", k->name);
@@ -257,8 +265,10 @@ static int s_param (s_reader_t *r, kc_kernel_signature_t *k, size_t from, size_t
         else if (s_is_any (r, i, drop))
             continue;
         else {
-            bool glue = base.size && (s_is (r, i, "::") || s_is (r, i - 1, "::") || s_is (r, i, "<")
-                                      || s_is (r, i - 1, "<") || s_is (r, i, ">"));
+            bool glue =
+                base.size
+                && (s_is (r, i, "::") || s_is (r, i - 1, "::") || s_is (r, i, "<")
+                    || s_is (r, i - 1, "<") || s_is (r, i, ">"));
             if (base.size && !glue)
                 kc_buf_putc (&base, ' ');
             kc_buf_put (&base, s_at (r, i)->at, s_at (r, i)->size);
@@ -267,7 +277,8 @@ static int s_param (s_reader_t *r, kc_kernel_signature_t *k, size_t from, size_t
     }
     p->line = s_at (r, name < to ? name : from)->line;
     bool named = name < to && words > 0;
-    if (named) { // "float" alone, or "unsigned int" alone: the last word belongs to the type
+    if (named) { // "float" alone, or "unsigned int" alone: the last word belongs to the
+                 // type
         kc_ctype_t ignored;
         int lanes;
         char *last = kc_ctoken_dup (s_at (r, name));
@@ -303,10 +314,12 @@ static int s_params (s_reader_t *r, kc_kernel_signature_t *k, size_t open, size_
     if (from == close || (from + 1 == close && s_is (r, from, "void")))
         return 0;
     for (size_t i = from; i <= close; i++) {
-        if (s_is (r, i, "<") || s_is (r, i, "(") || s_is (r, i, "[") || s_is (r, i, "{")) {
+        if (s_is (r, i, "<") || s_is (r, i, "(") || s_is (r, i, "[")
+            || s_is (r, i, "{")) {
             size_t end = kc_ctokens_match (&r->t, i);
             if (end >= close)
-                return s_fail (r, i, "brackets do not close in the parameters of", k->name);
+                return s_fail (r, i, "brackets do not close in the parameters of",
+                               k->name);
             i = end;
         }
         else if (i == close || s_is (r, i, ",")) {
@@ -320,12 +333,13 @@ static int s_params (s_reader_t *r, kc_kernel_signature_t *k, size_t open, size_
     return 0;
 }
 
-// template < ... > in front of the __global__ at 'global', if the same declaration has one.
+// template < ... > in front of the __global__ at 'global', if the same declaration has
+// one.
 static int s_template (s_reader_t *r, kc_kernel_signature_t *k, size_t global)
 {
     size_t i = global;
-    while (i > 0 && !s_is (r, i - 1, ";") && !s_is (r, i - 1, "}") && !s_is (r, i - 1, "{")
-           && s_at (r, i - 1)->kind != KC_CT_LINE)
+    while (i > 0 && !s_is (r, i - 1, ";") && !s_is (r, i - 1, "}")
+           && !s_is (r, i - 1, "{") && s_at (r, i - 1)->kind != KC_CT_LINE)
         i--;
     while (i < global && !s_is (r, i, "template"))
         i++;
@@ -350,7 +364,8 @@ static int s_template (s_reader_t *r, kc_kernel_signature_t *k, size_t global)
             if (k->n_template == KC_SIGNATURE_TEMPLATE)
                 return s_fail (r, i, "more than 16 template parameters", NULL);
             size_t n = k->n_template;
-            *(char **)kc_push (&k->template_names, &n, sizeof (char *)) = kc_ctoken_dup (s_at (r, name));
+            *(char **)kc_push (&k->template_names, &n, sizeof (char *)) =
+                kc_ctoken_dup (s_at (r, name));
             *(bool *)kc_push (&k->template_types, &k->n_template, sizeof (bool)) =
                 s_is (r, from, "typename") || s_is (r, from, "class");
         }
@@ -369,15 +384,20 @@ static char *s_qualified (const s_reader_t *r, const kc_ctoken_t *name)
     return kc_buf_take (&b);
 }
 
-static int s_kernel_at (s_reader_t *r, kc_kernel_signature_t *k, size_t global, size_t *next_p)
+static int s_kernel_at (s_reader_t *r, kc_kernel_signature_t *k, size_t global,
+                        size_t *next_p)
 {
-    static const char *const with_parens[] = {"__launch_bounds__", "__cluster_dims__", "__attribute__", "__maxnreg__",
-                                              "alignas",           "__align__",        "__block_size__", NULL};
+    static const char *const with_parens[] = {
+        "__launch_bounds__", "__cluster_dims__", "__attribute__",  "__maxnreg__",
+        "alignas",           "__align__",        "__block_size__", NULL};
     size_t i = global + 1;
     for (;; i++) {
         if (i >= r->t.n || s_is (r, i, ";") || s_is (r, i, "{"))
-            return s_fail (r, global, "the name and parameters of this __global__ cannot be read; signatures made by "
-                                      "macros are not supported, write it out", NULL);
+            return s_fail (r, global,
+                           "the name and parameters of this __global__ cannot be read; "
+                           "signatures made by "
+                           "macros are not supported, write it out",
+                           NULL);
         if (s_is_any (r, i, with_parens) && s_is (r, i + 1, "(")) {
             size_t end = kc_ctokens_match (&r->t, i + 1);
             if (s_is (r, i, "__launch_bounds__") && !k->bounds)
@@ -386,7 +406,8 @@ static int s_kernel_at (s_reader_t *r, kc_kernel_signature_t *k, size_t global, 
         }
         else if (s_is (r, i, "[")) // [[attribute]]
             i = kc_ctokens_match (&r->t, i);
-        else if (s_at (r, i)->kind == KC_CT_WORD && (s_is (r, i + 1, "(") || s_is (r, i + 1, "<")))
+        else if (s_at (r, i)->kind == KC_CT_WORD
+                 && (s_is (r, i + 1, "(") || s_is (r, i + 1, "<")))
             break;
     }
     const kc_ctoken_t *name = s_at (r, i);
@@ -395,10 +416,12 @@ static int s_kernel_at (s_reader_t *r, kc_kernel_signature_t *k, size_t global, 
         open = kc_ctokens_match (&r->t, open) + 1;
     size_t close = s_is (r, open, "(") ? kc_ctokens_match (&r->t, open) : r->t.n;
     if (close >= r->t.n)
-        return s_fail (r, i, "parentheses do not close in this kernel's parameters", NULL);
+        return s_fail (r, i, "parentheses do not close in this kernel's parameters",
+                       NULL);
     if (s_is (r, close + 1, "(")) {
         char *word = kc_ctoken_dup (name);
-        s_fail (r, i, "signatures made by macros are not supported, write it out:", word);
+        s_fail (r, i,
+                "signatures made by macros are not supported, write it out:", word);
         free (word);
         return -1;
     }
@@ -419,7 +442,8 @@ static size_t s_global (s_reader_t *r, size_t i)
         s_kernel_clear (&k);
         return 0;
     }
-    bool again = !k.name; // only declared here, or specialised: the first definition counts
+    bool again =
+        !k.name; // only declared here, or specialised: the first definition counts
     for (size_t j = 0; j < r->out->n && k.name; j++)
         again = again || !strcmp (r->out->items[j].name, k.name);
     if (again) {
@@ -443,21 +467,27 @@ static void s_variable (s_reader_t *r, size_t i)
     for (; i < r->t.n; i++) {
         if (s_is (r, i, "__constant__"))
             constant = true;
-        if ((s_is (r, i, "__align__") || s_is (r, i, "alignas") || s_is (r, i, "__attribute__")) && s_is (r, i + 1, "("))
+        if ((s_is (r, i, "__align__") || s_is (r, i, "alignas")
+             || s_is (r, i, "__attribute__"))
+            && s_is (r, i + 1, "("))
             i = kc_ctokens_match (&r->t, i + 1);
         else if (s_is (r, i, "<"))
             i = kc_ctokens_match (&r->t, i);
         else if (s_is (r, i, "("))
             return; // a function
-        else if (s_is (r, i, ";") || s_is (r, i, "=") || s_is (r, i, "[") || s_is (r, i, ",") || s_is (r, i, "{")) {
-            if (i == from || s_at (r, i - 1)->kind != KC_CT_WORD || r->out->n_symbols >= 4096)
+        else if (s_is (r, i, ";") || s_is (r, i, "=") || s_is (r, i, "[")
+                 || s_is (r, i, ",") || s_is (r, i, "{")) {
+            if (i == from || s_at (r, i - 1)->kind != KC_CT_WORD
+                || r->out->n_symbols >= 4096)
                 return;
             kc_symbol_t *s = kc_push (&r->out->symbols, &r->out->n_symbols, sizeof *s);
             s->name = s_qualified (r, s_at (r, i - 1));
             s->constant = constant;
             s->line = s_at (r, i - 1)->line;
             while (i < r->t.n && !s_is (r, i, ",") && !s_is (r, i, ";"))
-                i = s_is (r, i, "[") || s_is (r, i, "{") || s_is (r, i, "(") ? kc_ctokens_match (&r->t, i) + 1 : i + 1;
+                i = s_is (r, i, "[") || s_is (r, i, "{") || s_is (r, i, "(")
+                        ? kc_ctokens_match (&r->t, i) + 1
+                        : i + 1;
             if (!s_is (r, i, ","))
                 return;
             from = i;
@@ -476,7 +506,8 @@ static int s_read (s_reader_t *r)
         }
         else if (s_is (r, i, "__constant__") || s_is (r, i, "__device__")) {
             s_variable (r, i);
-            while (s_is (r, i + 1, "__constant__") || s_is (r, i + 1, "__device__")) // seen as one declaration
+            while (s_is (r, i + 1, "__constant__")
+                   || s_is (r, i + 1, "__device__")) // seen as one declaration
                 i++;
         }
         else if (s_is (r, i, "namespace")) {
@@ -492,12 +523,15 @@ static int s_read (s_reader_t *r)
             }
             kc_buf_free (&name);
         }
-        else if (s_is (r, i, "extern") && s_at (r, i + 1)->kind == KC_CT_STRING && s_is (r, i + 2, "{")) {
+        else if (s_is (r, i, "extern") && s_at (r, i + 1)->kind == KC_CT_STRING
+                 && s_is (r, i + 2, "{")) {
             if (r->n_scopes < (int)KC_COUNT (r->scopes))
                 r->scopes[r->n_scopes++] = kc_strdup ("");
             i += 2;
         }
-        else if (s_is (r, i, "{")) { // a body, a struct, an initialiser: nothing of ours inside
+        else if (s_is (
+                     r, i,
+                     "{")) { // a body, a struct, an initialiser: nothing of ours inside
             size_t end = kc_ctokens_match (&r->t, i);
             i = end < r->t.n ? end : i;
         }
@@ -535,7 +569,8 @@ void kc_signatures_destroy (kc_signatures_t **self_p)
     *self_p = NULL;
 }
 
-const kc_kernel_signature_t *kc_signatures_find (const kc_signatures_t *self, const char *name)
+const kc_kernel_signature_t *kc_signatures_find (const kc_signatures_t *self,
+                                                 const char *name)
 {
     for (size_t i = 0; i < self->n; i++)
         if (!strcmp (self->items[i].name, name))

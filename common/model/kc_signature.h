@@ -1,8 +1,9 @@
 /* kc_signature.h - the kernels of a CUDA source, read by a small tokenizer
  *
- * Comments, strings and preprocessor lines are skipped; __global__, attributes and __launch_bounds__
- * are understood with balanced parentheses; parameters are split at top-level commas outside <>.
- * Signatures made by the preprocessor are not seen.  Sizes are those of the device's C++ ABI.
+ * Comments, strings and preprocessor lines are skipped; __global__, attributes and
+ * __launch_bounds__ are understood with balanced parentheses; parameters are split at
+ * top-level commas outside <>. Signatures made by the preprocessor are not seen.  Sizes
+ * are those of the device's C++ ABI.
  */
 #ifndef KC_SIGNATURE_H
 #define KC_SIGNATURE_H
@@ -13,7 +14,11 @@
 
 #include "common/util/kc_err.h"
 
-enum { KC_SIGNATURE_KERNELS = 256, KC_SIGNATURE_PARAMS = 64, KC_SIGNATURE_TEMPLATE = 16 };
+enum {
+    KC_SIGNATURE_KERNELS = 256,
+    KC_SIGNATURE_PARAMS = 64,
+    KC_SIGNATURE_TEMPLATE = 16
+};
 
 typedef enum kc_ctype {
     KC_C_VOID = 1,
@@ -45,20 +50,20 @@ typedef struct kc_param {
     bool pointer;
     bool pointer_pointer;
     bool reference;
-    bool is_const;   // of the value, or of what is pointed to
+    bool is_const;      // of the value, or of what is pointed to
     size_t size, align; // of the argument, 0 = unknown (TEMPLATE, OTHER by value)
     int line;
 } kc_param_t;
 
 typedef struct kc_kernel_signature {
-    char *name;      // with namespaces: "a::k"
-    int line;        // of the name
+    char *name; // with namespaces: "a::k"
+    int line;   // of the name
     size_t n_params;
     kc_param_t *params;
     size_t n_template;
     char **template_names; // template <int N, typename T>: N, T
     bool *template_types;  // typename or class
-    char *bounds;    // text inside __launch_bounds__ ( ), NULL = none
+    char *bounds;          // text inside __launch_bounds__ ( ), NULL = none
 } kc_kernel_signature_t;
 
 typedef struct kc_symbol { // a namespace-scope __constant__ or __device__ variable
@@ -74,15 +79,19 @@ typedef struct kc_signatures {
     kc_symbol_t *symbols;
 } kc_signatures_t;
 
-// Read all kernels.  NULL with KC_EINVALID ("line 12: ...") when a __global__ cannot be understood.
+// Read all kernels.  NULL with KC_EINVALID ("line 12: ...") when a __global__ cannot be
+// understood.
 kc_signatures_t *kc_signatures_read (const char *source, kc_err_t *err);
 void kc_signatures_destroy (kc_signatures_t **self_p);
 // The definition named 'name', or NULL.
-const kc_kernel_signature_t *kc_signatures_find (const kc_signatures_t *self, const char *name);
+const kc_kernel_signature_t *kc_signatures_find (const kc_signatures_t *self,
+                                                 const char *name);
 const kc_symbol_t *kc_signatures_symbol (const kc_signatures_t *self, const char *name);
 
-// The type written as 'text' ("float4", "unsigned long long"): 0, or -1 when it is none we know.
+// The type written as 'text' ("float4", "unsigned long long"): 0, or -1 when it is none
+// we know.
 int kc_ctype_parse (const char *text, kc_ctype_t *base, int *lanes);
-size_t kc_ctype_size (kc_ctype_t base); // bytes of one lane, 0 for VOID, TEMPLATE and OTHER
+size_t
+kc_ctype_size (kc_ctype_t base); // bytes of one lane, 0 for VOID, TEMPLATE and OTHER
 
 #endif // KC_SIGNATURE_H

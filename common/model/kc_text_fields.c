@@ -72,7 +72,9 @@ int kc_text_split (const char *text, char ***items_p, size_t *n_p, kc_err_t *err
                 free (item);
                 if (nothing)
                     return 0;
-                kc_fail (err, KC_EINVALID, "%s in '%.60s'", *n_p == S_LIST_MAX ? "more than 128 items" : "an item is empty",
+                kc_fail (err, KC_EINVALID, "%s in '%.60s'",
+                         *n_p == S_LIST_MAX ? "more than 128 items"
+                                            : "an item is empty",
                          text);
                 break;
             }
@@ -101,18 +103,23 @@ static int s_check_kind (const kc_field_t *field, const char *value, kc_err_t *e
         for (const char *p = value; *p; p++)
             good = good && (isalnum ((unsigned char)*p) || *p == '_');
         if (!good || strlen (value) > 64)
-            return kc_fail (err, KC_EINVALID, "%s needs a name, '%.60s' is none; give an expression a view or a const",
+            return kc_fail (err, KC_EINVALID,
+                            "%s needs a name, '%.60s' is none; give an expression a "
+                            "view or a const",
                             field->name, value);
     }
     return 0;
 }
 
-static int s_set_list (const kc_field_t *field, char *object, const char *value, kc_err_t *err)
+static int s_set_list (const kc_field_t *field, char *object, const char *value,
+                       kc_err_t *err)
 {
-    char *inner = *value == '[' ? kc_text_trim (value + 1, value + strlen (value) - 1) : kc_strdup (value);
+    char *inner = *value == '[' ? kc_text_trim (value + 1, value + strlen (value) - 1)
+                                : kc_strdup (value);
     if (*value == '[' && kc_text_close (value) != value + strlen (value) - 1) {
         free (inner);
-        return kc_fail (err, KC_EINVALID, "%s is a list as in [a, b], '%.60s' is none", field->name, value);
+        return kc_fail (err, KC_EINVALID, "%s is a list as in [a, b], '%.60s' is none",
+                        field->name, value);
     }
     char **items;
     size_t n;
@@ -123,20 +130,22 @@ static int s_set_list (const kc_field_t *field, char *object, const char *value,
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = s_check_kind (field, items[i], err);
     if (rc == 0 && (n < field->items_min || n > field->items_max))
-        rc = kc_fail (err, KC_EINVALID, "%s has %zu items, %zu to %zu are possible", field->name, n, field->items_min,
-                      field->items_max);
+        rc = kc_fail (err, KC_EINVALID, "%s has %zu items, %zu to %zu are possible",
+                      field->name, n, field->items_min, field->items_max);
     char ***list = (char ***)(void *)(object + field->at);
     size_t *count = (size_t *)(void *)(object + field->n_at);
     if (rc < 0 || *count) {
         kc_text_free_list (items, n);
-        return rc < 0 ? -1 : kc_fail (err, KC_EINVALID, "%s is given twice", field->name);
+        return rc < 0 ? -1
+                      : kc_fail (err, KC_EINVALID, "%s is given twice", field->name);
     }
     *list = items;
     *count = n;
     return 0;
 }
 
-static int s_set_enum (const kc_field_t *field, char *object, const char *value, kc_err_t *err)
+static int s_set_enum (const kc_field_t *field, char *object, const char *value,
+                       kc_err_t *err)
 {
     unsigned v = kc_enum_parse (field->type, value);
     if (!v) {
@@ -149,28 +158,34 @@ static int s_set_enum (const kc_field_t *field, char *object, const char *value,
     return 0;
 }
 
-static int s_set_integer (const kc_field_t *field, char *object, const char *value, kc_err_t *err)
+static int s_set_integer (const kc_field_t *field, char *object, const char *value,
+                          kc_err_t *err)
 {
     char *end;
     errno = 0;
     long long v = strtoll (value, &end, 10);
     if (errno || *end || end == value || v < field->int_min || v > field->int_max)
-        return kc_fail (err, KC_EINVALID, "%s is a whole number from %lld to %lld, '%.60s' is not", field->name,
-                        (long long)field->int_min, (long long)field->int_max, value);
+        return kc_fail (
+            err, KC_EINVALID, "%s is a whole number from %lld to %lld, '%.60s' is not",
+            field->name, (long long)field->int_min, (long long)field->int_max, value);
     *(int64_t *)(void *)(object + field->at) = v;
     return 0;
 }
 
-static int s_set_boolean (const kc_field_t *field, char *object, const char *value, kc_err_t *err)
+static int s_set_boolean (const kc_field_t *field, char *object, const char *value,
+                          kc_err_t *err)
 {
-    bool yes = !value || !strcmp (value, "true") || !strcmp (value, "on") || !strcmp (value, "1");
+    bool yes = !value || !strcmp (value, "true") || !strcmp (value, "on")
+               || !strcmp (value, "1");
     if (!yes && strcmp (value, "false") && strcmp (value, "off") && strcmp (value, "0"))
-        return kc_fail (err, KC_EINVALID, "%s is on or off, '%.60s' is neither", field->name, value);
+        return kc_fail (err, KC_EINVALID, "%s is on or off, '%.60s' is neither",
+                        field->name, value);
     *(bool *)(void *)(object + field->at) = yes;
     return 0;
 }
 
-int kc_text_set (const kc_type_t *type, void *object, const char *key, const char *value, kc_err_t *err)
+int kc_text_set (const kc_type_t *type, void *object, const char *key,
+                 const char *value, kc_err_t *err)
 {
     const kc_field_t *field = kc_type_field (type, key);
     if (!field || field->flags & KC_FIELD_CONST) {
@@ -244,14 +259,16 @@ static void s_put_string (kc_buf_t *b, const char *key, const char *value)
     kc_buf_printf (b, " %s=\"%s\"", key, value);
 }
 
-void kc_text_put (kc_buf_t *b, const kc_type_t *type, const void *object, const char *skip)
+void kc_text_put (kc_buf_t *b, const kc_type_t *type, const void *object,
+                  const char *skip)
 {
     const char *at = object;
     for (size_t i = 0; i < type->n_fields; i++) {
         const kc_field_t *field = &type->fields[i];
         char padded[80];
         snprintf (padded, sizeof padded, " %s ", field->name);
-        if (field->flags & KC_FIELD_CONST || strstr (skip, padded) || !kc_field_present (field, object))
+        if (field->flags & KC_FIELD_CONST || strstr (skip, padded)
+            || !kc_field_present (field, object))
             continue;
         int64_t v = 0;
         if (field->flags & KC_FIELD_ARRAY) {
@@ -263,8 +280,11 @@ void kc_text_put (kc_buf_t *b, const kc_type_t *type, const void *object, const 
             s_put_string (b, field->name, kc_field_string (field, object));
             break;
         case KC_BASE_ENUM:
-            if (!(field->flags & KC_FIELD_DEFAULT) || *(const unsigned *)(const void *)(at + field->at) != field->value_int)
-                kc_buf_printf (b, " %s=%s", field->name, kc_field_string (field, object));
+            if (!(field->flags & KC_FIELD_DEFAULT)
+                || *(const unsigned *)(const void *)(at + field->at)
+                       != field->value_int)
+                kc_buf_printf (b, " %s=%s", field->name,
+                               kc_field_string (field, object));
             break;
         case KC_BASE_INTEGER:
             kc_field_integer (field, object, &v);

@@ -1,4 +1,5 @@
-// kc_text_plan.c - plan lines that declare: const, scratch, prepared, view, tensormap, options, order
+// kc_text_plan.c - plan lines that declare: const, scratch, prepared, view, tensormap,
+// options, order
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 #include "common/model/kc_text_parser.h"
 #include "common/util/kc_mem.h"
 
-static const char s_kind_constant[] = "constant", s_kind_buffer[] = "buffer", s_kind_view[] = "view",
-                  s_kind_map[] = "tensor map";
+static const char s_kind_constant[] = "constant", s_kind_buffer[] = "buffer",
+                  s_kind_view[] = "view", s_kind_map[] = "tensor map";
 
 // Add the number of the present line to one of the line tables.
 static void s_note_line (kc_text_parser_t *s, int **lines, size_t *n)
@@ -20,13 +21,16 @@ static void s_note_line (kc_text_parser_t *s, int **lines, size_t *n)
     *(int *)kc_push (lines, n, sizeof (int)) = s->line;
 }
 
-int kc_text_dtype_shape (kc_text_parser_t *s, const char **p_p, kc_program_dtype_t *dtype, char ***shape, size_t *n)
+int kc_text_dtype_shape (kc_text_parser_t *s, const char **p_p,
+                         kc_program_dtype_t *dtype, char ***shape, size_t *n)
 {
     char *word = kc_text_word (p_p);
     *dtype = (kc_program_dtype_t)kc_enum_parse (&kc_program_dtype_type, word);
     if (!*dtype) {
-        char *known = kc_suggest (word ? word : "", kc_program_dtype_type.values, kc_program_dtype_type.n_values);
-        kc_text_bad (s, "an element type is expected, found '%.60s'%s", word ? word : *p_p, known);
+        char *known = kc_suggest (word ? word : "", kc_program_dtype_type.values,
+                                  kc_program_dtype_type.n_values);
+        kc_text_bad (s, "an element type is expected, found '%.60s'%s",
+                     word ? word : *p_p, known);
         free (known);
         free (word);
         return -1;
@@ -34,7 +38,8 @@ int kc_text_dtype_shape (kc_text_parser_t *s, const char **p_p, kc_program_dtype
     free (word);
     const char *end = **p_p == '[' ? kc_text_close (*p_p) : NULL;
     if (!end)
-        return kc_text_bad (s, "a shape as in f32[B, D] is expected after the element type");
+        return kc_text_bad (
+            s, "a shape as in f32[B, D] is expected after the element type");
     char *inner = kc_text_trim (*p_p + 1, end);
     kc_err_t err;
     int rc = kc_text_split (inner, shape, n, &err);
@@ -89,7 +94,10 @@ int kc_text_pair (kc_text_parser_t *s, const char **p_p, char **key_p, char **va
             }
             *value_p = kc_text_trim (from, p);
             if (!**value_p || (*p && !isspace ((unsigned char)*p))) {
-                kc_text_bad (s, *p ? "a bracket does not close in the value of %s" : "%s= has no value", *key_p);
+                kc_text_bad (s,
+                             *p ? "a bracket does not close in the value of %s"
+                                : "%s= has no value",
+                             *key_p);
                 free (*key_p);
                 free (*value_p);
                 *key_p = *value_p = NULL;
@@ -103,20 +111,23 @@ int kc_text_pair (kc_text_parser_t *s, const char **p_p, char **key_p, char **va
 
 // ---- const ----
 
-static kc_program_constant_type_t s_infer_type (const kc_text_parser_t *s, const char *text)
+static kc_program_constant_type_t s_infer_type (const kc_text_parser_t *s,
+                                                const char *text)
 {
     kc_expr_t *e = kc_expr_parse (text, NULL);
     if (!e)
         return KC_PROGRAM_CONSTANT_TYPE_INT;
-    kc_program_constant_type_t type = kc_expr_is_bool (e)   ? KC_PROGRAM_CONSTANT_TYPE_BOOL
-                                      : kc_expr_is_real (e) ? KC_PROGRAM_CONSTANT_TYPE_FLOAT
-                                                            : KC_PROGRAM_CONSTANT_TYPE_INT;
+    kc_program_constant_type_t type =
+        kc_expr_is_bool (e)   ? KC_PROGRAM_CONSTANT_TYPE_BOOL
+        : kc_expr_is_real (e) ? KC_PROGRAM_CONSTANT_TYPE_FLOAT
+                              : KC_PROGRAM_CONSTANT_TYPE_INT;
     const char *name;
     char kind;
     for (size_t i = 0; type == KC_PROGRAM_CONSTANT_TYPE_INT && strncmp (text, "int", 3)
                        && (name = kc_expr_mention (e, i, &kind)) != NULL;
          i++) {
-        const kc_program_constant_t *c = kind == 'n' ? kc_program_constant (s->program, name) : NULL;
+        const kc_program_constant_t *c =
+            kind == 'n' ? kc_program_constant (s->program, name) : NULL;
         if (c && c->type == KC_PROGRAM_CONSTANT_TYPE_FLOAT)
             type = c->type;
     }
@@ -129,9 +140,11 @@ static int s_const (kc_text_parser_t *s, bool device, const char *p)
     char *name = kc_text_word (&p);
     kc_program_constant_type_t type = KC_PROGRAM_CONSTANT_TYPE_UNSET;
     if (name && (isalpha ((unsigned char)*p) || *p == '_')) { // const float NAME = ...
-        type = (kc_program_constant_type_t)kc_enum_parse (&kc_program_constant_type_type, name);
+        type = (kc_program_constant_type_t)kc_enum_parse (
+            &kc_program_constant_type_type, name);
         if (!type) {
-            kc_text_bad (s, "the type of a constant is int, float or bool, not '%.60s'", name);
+            kc_text_bad (s, "the type of a constant is int, float or bool, not '%.60s'",
+                         name);
             free (name);
             return -1;
         }
@@ -149,7 +162,8 @@ static int s_const (kc_text_parser_t *s, bool device, const char *p)
     if (kc_text_declare (s, name ? name : "", s_kind_constant) < 0)
         rc = -1;
     if (rc == 0) {
-        kc_program_constant_t *c = kc_push (&s->program->constants, &s->program->n_constants, sizeof *c);
+        kc_program_constant_t *c =
+            kc_push (&s->program->constants, &s->program->n_constants, sizeof *c);
         kc_type_init (&kc_program_constant_type, c);
         c->name = kc_strdup (name);
         c->value = kc_strdup (value);
@@ -166,7 +180,8 @@ static int s_const (kc_text_parser_t *s, bool device, const char *p)
 static void s_copy_shape (kc_program_buffer_t *b, char *const *shape, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        *(char **)kc_push (&b->shape, &b->n_shape, sizeof (char *)) = kc_strdup (shape[i]);
+        *(char **)kc_push (&b->shape, &b->n_shape, sizeof (char *)) =
+            kc_strdup (shape[i]);
 }
 
 // "like TENSOR": element type and shape of a task tensor or an earlier buffer.
@@ -178,7 +193,8 @@ static int s_like (kc_text_parser_t *s, kc_program_buffer_t *b, const char **p_p
         if (!strcmp (s->program->buffers[i].name, of)) {
             found = true;
             b->dtype = s->program->buffers[i].dtype;
-            s_copy_shape (b, s->program->buffers[i].shape, s->program->buffers[i].n_shape);
+            s_copy_shape (b, s->program->buffers[i].shape,
+                          s->program->buffers[i].n_shape);
         }
     const kc_task_text_t *task = s->out->task;
     for (size_t i = 0; of && !found && task && i < task->n_tensors; i++)
@@ -193,7 +209,11 @@ static int s_like (kc_text_parser_t *s, kc_program_buffer_t *b, const char **p_p
             b->dtype = s->card->tensors[i].dtype;
             s_copy_shape (b, s->card->tensors[i].shape, s->card->tensors[i].n_shape);
         }
-    int rc = found ? 0 : kc_text_bad (s, "like names no tensor known here: '%.60s'; write the element type and shape", of ? of : "");
+    int rc = found ? 0
+                   : kc_text_bad (s,
+                                  "like names no tensor known here: '%.60s'; write the "
+                                  "element type and shape",
+                                  of ? of : "");
     free (of);
     return rc;
 }
@@ -205,9 +225,11 @@ static int s_buffer_tail (kc_text_parser_t *s, kc_program_buffer_t *b, const cha
         char *zero = kc_text_word (&p);
         int rc = 0;
         if (!zero || strcmp (zero, "0"))
-            rc = kc_text_bad (s, "a buffer can only be set to 0 (= 0); use a fill step for other values");
+            rc = kc_text_bad (s, "a buffer can only be set to 0 (= 0); use a fill step "
+                                 "for other values");
         else if (b->prepared)
-            rc = kc_text_bad (s, "a prepared buffer is written by prepare; = 0 is for scratch");
+            rc = kc_text_bad (
+                s, "a prepared buffer is written by prepare; = 0 is for scratch");
         free (zero);
         if (rc < 0)
             return -1;
@@ -217,9 +239,13 @@ static int s_buffer_tail (kc_text_parser_t *s, kc_program_buffer_t *b, const cha
     int more;
     while ((more = kc_text_pair (s, &p, &key, &value)) > 0) {
         kc_err_t err;
-        int rc = strcmp (key, "align") ? kc_text_bad (s, "unknown word '%.60s' after a buffer; = 0 and align=N are possible", key)
-                 : kc_text_set (&kc_program_buffer_type, b, key, value, &err) < 0 ? kc_text_bad (s, "%s", err.text)
-                                                                                   : 0;
+        int rc =
+            strcmp (key, "align") ? kc_text_bad (
+                s, "unknown word '%.60s' after a buffer; = 0 and align=N are possible",
+                key)
+            : kc_text_set (&kc_program_buffer_type, b, key, value, &err) < 0
+                ? kc_text_bad (s, "%s", err.text)
+                : 0;
         free (key);
         free (value);
         if (rc < 0)
@@ -247,7 +273,8 @@ static int s_buffer (kc_text_parser_t *s, bool prepared, const char *p)
         kc_type_clear (&kc_program_buffer_type, &b);
         return -1;
     }
-    *(kc_program_buffer_t *)kc_push (&s->program->buffers, &s->program->n_buffers, sizeof b) = b;
+    *(kc_program_buffer_t *)kc_push (&s->program->buffers, &s->program->n_buffers,
+                                     sizeof b) = b;
     s_note_line (s, &s->out->buffer_lines, &s->out->n_buffer_lines);
     return 0;
 }
@@ -261,7 +288,8 @@ static const char *s_strides_word (const char *p)
         const char *end = *q == '(' || *q == '[' ? kc_text_close (q) : NULL;
         if (end)
             q = end;
-        else if (!strncmp (q, "strides", 7) && (q == p || isspace ((unsigned char)q[-1]))
+        else if (!strncmp (q, "strides", 7)
+                 && (q == p || isspace ((unsigned char)q[-1]))
                  && (isspace ((unsigned char)q[7]) || q[7] == '['))
             return q;
     }
@@ -292,7 +320,9 @@ static int s_view_parts (kc_text_parser_t *s, kc_program_view_t *v, const char *
     if (s_list (s, &p, &v->shape, &v->n_shape) < 0)
         return -1;
     if (*p != '=')
-        return kc_text_bad (s, "a view is written as: view NAME[E, E] = TENSOR + OFFSET strides [E, E]");
+        return kc_text_bad (
+            s,
+            "a view is written as: view NAME[E, E] = TENSOR + OFFSET strides [E, E]");
     p++;
     v->of = kc_text_word (&p);
     if (!kc_text_is_name (v->of))
@@ -310,10 +340,12 @@ static int s_view_parts (kc_text_parser_t *s, kc_program_view_t *v, const char *
         if (s_list (s, &p, &v->strides, &v->n_strides) < 0)
             return -1;
         if (v->n_strides != v->n_shape)
-            return kc_text_bad (s, "%zu strides for %zu dimensions", v->n_strides, v->n_shape);
+            return kc_text_bad (s, "%zu strides for %zu dimensions", v->n_strides,
+                                v->n_shape);
     }
     if (*p)
-        return kc_text_bad (s, "nothing is expected at '%.60s'; an offset is written as TENSOR + E", p);
+        return kc_text_bad (
+            s, "nothing is expected at '%.60s'; an offset is written as TENSOR + E", p);
     return 0;
 }
 
@@ -322,18 +354,21 @@ static int s_view (kc_text_parser_t *s, const char *p)
     kc_program_view_t v = {0};
     kc_type_init (&kc_program_view_type, &v);
     v.name = kc_text_word (&p);
-    if (kc_text_declare (s, v.name ? v.name : "", s_kind_view) < 0 || s_view_parts (s, &v, p) < 0) {
+    if (kc_text_declare (s, v.name ? v.name : "", s_kind_view) < 0
+        || s_view_parts (s, &v, p) < 0) {
         kc_type_clear (&kc_program_view_type, &v);
         return -1;
     }
-    *(kc_program_view_t *)kc_push (&s->program->views, &s->program->n_views, sizeof v) = v;
+    *(kc_program_view_t *)kc_push (&s->program->views, &s->program->n_views, sizeof v) =
+        v;
     s_note_line (s, &s->out->view_lines, &s->out->n_view_lines);
     return 0;
 }
 
 // ---- key=value lines ----
 
-static int s_pairs (kc_text_parser_t *s, const char *p, const kc_type_t *type, void *object)
+static int s_pairs (kc_text_parser_t *s, const char *p, const kc_type_t *type,
+                    void *object)
 {
     char *key, *value;
     int more;
@@ -355,20 +390,24 @@ static int s_tensormap (kc_text_parser_t *s, const char *p)
     m.name = kc_text_word (&p);
     int rc = kc_text_declare (s, m.name ? m.name : "", s_kind_map);
     if (rc == 0 && *p != '=')
-        rc = kc_text_bad (s, "a tensor map is written as: tensormap NAME = TENSOR box=[E, E] ...");
+        rc = kc_text_bad (
+            s, "a tensor map is written as: tensormap NAME = TENSOR box=[E, E] ...");
     if (rc == 0) {
         p++;
         m.of = kc_text_word (&p);
-        rc = kc_text_is_name (m.of) ? s_pairs (s, p, &kc_program_tensormap_type, &m)
-                                    : kc_text_bad (s, "the name of a tensor is expected after =");
+        rc = kc_text_is_name (m.of)
+                 ? s_pairs (s, p, &kc_program_tensormap_type, &m)
+                 : kc_text_bad (s, "the name of a tensor is expected after =");
     }
     if (rc == 0 && !m.n_box)
-        rc = kc_text_bad (s, "a tensor map needs box=[E, E], the tile in elements, innermost first");
+        rc = kc_text_bad (
+            s, "a tensor map needs box=[E, E], the tile in elements, innermost first");
     if (rc < 0) {
         kc_type_clear (&kc_program_tensormap_type, &m);
         return -1;
     }
-    *(kc_program_tensormap_t *)kc_push (&s->program->tensormaps, &s->program->n_tensormaps, sizeof m) = m;
+    *(kc_program_tensormap_t *)kc_push (&s->program->tensormaps,
+                                        &s->program->n_tensormaps, sizeof m) = m;
     return 0;
 }
 

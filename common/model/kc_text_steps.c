@@ -23,7 +23,8 @@ static void s_add_step (kc_text_parser_t *s, kc_program_step_t step)
     *(kc_item_t **)kc_push (&s->open->items, &s->open->n, sizeof (kc_item_t *)) = item;
 }
 
-// Cut " when CONDITION" off the end: the word at top level.  Returns the length of what stays.
+// Cut " when CONDITION" off the end: the word at top level.  Returns the length of what
+// stays.
 static size_t s_when (const char *text, const char **when_p)
 {
     *when_p = NULL;
@@ -31,7 +32,8 @@ static size_t s_when (const char *text, const char **when_p)
         const char *end = *p == '(' || *p == '[' ? kc_text_close (p) : NULL;
         if (end)
             p = end;
-        else if (!strncmp (p, "when ", 5) && (p == text || isspace ((unsigned char)p[-1]))) {
+        else if (!strncmp (p, "when ", 5)
+                 && (p == text || isspace ((unsigned char)p[-1]))) {
             *when_p = p + 5;
             return (size_t)(p - text);
         }
@@ -39,7 +41,8 @@ static size_t s_when (const char *text, const char **when_p)
     return strlen (text);
 }
 
-static int s_set_pairs (kc_text_parser_t *s, const char *p, const kc_type_t *type, void *object, const char *refused)
+static int s_set_pairs (kc_text_parser_t *s, const char *p, const kc_type_t *type,
+                        void *object, const char *refused)
 {
     char *key, *value;
     int more;
@@ -47,8 +50,10 @@ static int s_set_pairs (kc_text_parser_t *s, const char *p, const kc_type_t *typ
         kc_err_t err;
         char padded[80];
         snprintf (padded, sizeof padded, " %.70s ", key);
-        int rc = strstr (refused, padded) ? kc_fail (&err, KC_EINVALID, "'%.60s' cannot be given like this", key)
-                                          : kc_text_set (type, object, key, value, &err);
+        int rc =
+            strstr (refused, padded)
+                ? kc_fail (&err, KC_EINVALID, "'%.60s' cannot be given like this", key)
+                : kc_text_set (type, object, key, value, &err);
         free (key);
         free (value);
         if (rc < 0)
@@ -59,7 +64,8 @@ static int s_set_pairs (kc_text_parser_t *s, const char *p, const kc_type_t *typ
 
 // ---- launch ----
 
-static int s_exprs (kc_text_parser_t *s, const char *inner, char ***list, size_t *n, const char *what, size_t most)
+static int s_exprs (kc_text_parser_t *s, const char *inner, char ***list, size_t *n,
+                    const char *what, size_t most)
 {
     kc_err_t err;
     if (kc_text_split (inner, list, n, &err) < 0)
@@ -73,16 +79,19 @@ static int s_exprs (kc_text_parser_t *s, const char *inner, char ***list, size_t
 }
 
 // An expression, [x, y, z], dim3(x, y, z) or (x, y).
-static int s_dim3 (kc_text_parser_t *s, const char *text, char ***list, size_t *n, const char *what)
+static int s_dim3 (kc_text_parser_t *s, const char *text, char ***list, size_t *n,
+                   const char *what)
 {
     const char *p = text;
-    bool dim3 = !strncmp (p, "dim3", 4) && (isspace ((unsigned char)p[4]) || p[4] == '(');
+    bool dim3 =
+        !strncmp (p, "dim3", 4) && (isspace ((unsigned char)p[4]) || p[4] == '(');
     if (dim3) {
         p += 4;
         kc_text_space (&p);
     }
     size_t size = strlen (p);
-    bool whole = size > 1 && (*p == '[' || *p == '(') && kc_text_close (p) == p + size - 1;
+    bool whole =
+        size > 1 && (*p == '[' || *p == '(') && kc_text_close (p) == p + size - 1;
     char *inner = whole ? kc_text_trim (p + 1, p + size - 1) : NULL;
     // "(a + b)" is an expression, "(a, b)" is a pair
     if (inner && *p == '(' && !dim3) {
@@ -114,7 +123,8 @@ static const char *s_launch_end (const char *p)
     return NULL;
 }
 
-static int s_configuration (kc_text_parser_t *s, kc_program_kernel_t *k, const char *from, const char *to)
+static int s_configuration (kc_text_parser_t *s, kc_program_kernel_t *k,
+                            const char *from, const char *to)
 {
     char *inner = kc_text_trim (from, to);
     char **parts = NULL;
@@ -125,8 +135,11 @@ static int s_configuration (kc_text_parser_t *s, kc_program_kernel_t *k, const c
     if (rc < 0)
         return kc_text_bad (s, "%s", err.text);
     if (n < 2 || n > 3)
-        rc = kc_text_bad (s, "a launch has <<<GRID, BLOCK>>> or <<<GRID, BLOCK, SHARED_BYTES>>>, %zu parts are given; "
-                             "several dimensions are [x, y]", n);
+        rc = kc_text_bad (s,
+                          "a launch has <<<GRID, BLOCK>>> or <<<GRID, BLOCK, "
+                          "SHARED_BYTES>>>, %zu parts are given; "
+                          "several dimensions are [x, y]",
+                          n);
     if (rc == 0)
         rc = s_dim3 (s, parts[0], &k->grid, &k->n_grid, "the grid");
     if (rc == 0)
@@ -140,7 +153,8 @@ static int s_configuration (kc_text_parser_t *s, kc_program_kernel_t *k, const c
 }
 
 // One argument of the list, for 'param'.
-static int s_arg (kc_text_parser_t *s, kc_program_kernel_t *k, const kc_param_t *param, const char *text)
+static int s_arg (kc_text_parser_t *s, kc_program_kernel_t *k, const kc_param_t *param,
+                  const char *text)
 {
     kc_program_arg_t *a = kc_push (&k->args, &k->n_args, sizeof *a);
     kc_type_init (&kc_program_arg_type, a);
@@ -161,9 +175,13 @@ static int s_arg (kc_text_parser_t *s, kc_program_kernel_t *k, const kc_param_t 
         return kc_text_expr (s, p);
     }
     free (name);
-    return kc_text_bad (s, param->pointer ? "parameter '%s' of %s is a pointer: give TENSOR or TENSOR + OFFSET, not '%.60s'"
-                                          : "parameter '%s' of %s is a tensor map: give its name, not '%.60s'",
-                        param->name, k->kernel, text);
+    return kc_text_bad (
+        s,
+        param->pointer
+            ? "parameter '%s' of %s is a pointer: give TENSOR or TENSOR + OFFSET, not "
+              "'%.60s'"
+            : "parameter '%s' of %s is a tensor map: give its name, not '%.60s'",
+        param->name, k->kernel, text);
 }
 
 // "name = value" inside an argument list (not ==): the parameter meant, or NULL.
@@ -172,7 +190,8 @@ static const kc_param_t *s_named (const kc_kernel_signature_t *sig, const char *
     const char *p = *p_p;
     char *word = kc_text_word (&p);
     const kc_param_t *found = NULL;
-    for (size_t i = 0; word && *p == '=' && p[1] != '=' && i < sig->n_params && !found; i++)
+    for (size_t i = 0; word && *p == '=' && p[1] != '=' && i < sig->n_params && !found;
+         i++)
         if (!strcmp (sig->params[i].name, word))
             found = &sig->params[i];
     if (found) {
@@ -184,7 +203,8 @@ static const kc_param_t *s_named (const kc_kernel_signature_t *sig, const char *
     return found;
 }
 
-static int s_arguments (kc_text_parser_t *s, kc_program_kernel_t *k, const kc_kernel_signature_t *sig, const char *inner)
+static int s_arguments (kc_text_parser_t *s, kc_program_kernel_t *k,
+                        const kc_kernel_signature_t *sig, const char *inner)
 {
     char **items;
     size_t n;
@@ -198,10 +218,13 @@ static int s_arguments (kc_text_parser_t *s, kc_program_kernel_t *k, const kc_ke
         named += s_named (sig, &p) != NULL;
     }
     if (named && named != n)
-        rc = kc_text_bad (s, "arguments are either all by position or all by name (param=value)");
+        rc = kc_text_bad (
+            s, "arguments are either all by position or all by name (param=value)");
     else if (!named && n != sig->n_params)
-        rc = kc_text_bad (s, "%s takes %zu arguments, %zu are given; without a list they bind by name", k->kernel,
-                          sig->n_params, n);
+        rc = kc_text_bad (
+            s,
+            "%s takes %zu arguments, %zu are given; without a list they bind by name",
+            k->kernel, sig->n_params, n);
     for (size_t i = 0; i < n && rc == 0; i++) {
         const char *p = items[i];
         const kc_param_t *param = named ? s_named (sig, &p) : &sig->params[i];
@@ -211,14 +234,15 @@ static int s_arguments (kc_text_parser_t *s, kc_program_kernel_t *k, const kc_ke
     return rc;
 }
 
-static int s_kernel_name (kc_text_parser_t *s, kc_program_kernel_t *k, const char *from, const char *to,
-                          const kc_kernel_signature_t **sig_p)
+static int s_kernel_name (kc_text_parser_t *s, kc_program_kernel_t *k, const char *from,
+                          const char *to, const kc_kernel_signature_t **sig_p)
 {
     const char *angle = memchr (from, '<', (size_t)(to - from));
     char *name = kc_text_trim (from, angle ? angle : to);
     k->kernel = name;
     if (!kc_text_is_name (name))
-        return kc_text_bad (s, "a launch is written as: launch KERNEL<<<GRID, BLOCK>>>");
+        return kc_text_bad (s,
+                            "a launch is written as: launch KERNEL<<<GRID, BLOCK>>>");
     const kc_kernel_signature_t *sig = kc_signatures_find (s->signatures, name);
     if (!sig) {
         const char *known[64];
@@ -233,7 +257,9 @@ static int s_kernel_name (kc_text_parser_t *s, kc_program_kernel_t *k, const cha
     s->launched[sig - s->signatures->items] = true;
     *sig_p = sig;
     if (!angle)
-        return sig->n_template ? kc_text_bad (s, "kernel %s is a template: launch %s<...><<<...>>>", name, name) : 0;
+        return sig->n_template ? kc_text_bad (
+                   s, "kernel %s is a template: launch %s<...><<<...>>>", name, name)
+                               : 0;
     const char *close = to;
     while (close > angle && close[-1] != '>')
         close--;
@@ -251,12 +277,14 @@ static int s_launch (kc_text_parser_t *s, kc_program_kernel_t *k, const char *te
     const char *open = strstr (text, "<<<");
     const char *end = open ? s_launch_end (open + 3) : NULL;
     if (!end)
-        return kc_text_bad (s, "a launch is written as: launch KERNEL<<<GRID, BLOCK>>>");
+        return kc_text_bad (s,
+                            "a launch is written as: launch KERNEL<<<GRID, BLOCK>>>");
     // "k<4><<<1, 2>>>" has four brackets in a row when written without a space
     while (open[3] == '<')
         open++;
     const kc_kernel_signature_t *sig = NULL;
-    if (s_kernel_name (s, k, text, open, &sig) < 0 || s_configuration (s, k, open + 3, end) < 0)
+    if (s_kernel_name (s, k, text, open, &sig) < 0
+        || s_configuration (s, k, open + 3, end) < 0)
         return -1;
     const char *p = end + 3;
     kc_text_space (&p);
@@ -273,7 +301,8 @@ static int s_launch (kc_text_parser_t *s, kc_program_kernel_t *k, const char *te
     }
     const char *when;
     char *tail = kc_strndup (p, s_when (p, &when));
-    int rc = s_set_pairs (s, tail, &kc_program_kernel_type, k, " kernel template grid block shared args when ");
+    int rc = s_set_pairs (s, tail, &kc_program_kernel_type, k,
+                          " kernel template grid block shared args when ");
     free (tail);
     if (rc == 0 && when) {
         rc = kc_text_expr (s, when);
@@ -281,7 +310,9 @@ static int s_launch (kc_text_parser_t *s, kc_program_kernel_t *k, const char *te
     }
     const char *stray;
     if (rc == 0 && kc_program_fill_args (k, sig, &stray) < 0)
-        rc = kc_text_bad (s, "argument '%s' of %s is no parameter of it, or is given twice", stray, k->kernel);
+        rc = kc_text_bad (
+            s, "argument '%s' of %s is no parameter of it, or is given twice", stray,
+            k->kernel);
     return rc;
 }
 
@@ -301,7 +332,8 @@ int kc_text_step_line (kc_text_parser_t *s, const char *word, const char *rest)
         return kc_text_bad (s, "a kernel is run by: launch KERNEL<<<GRID, BLOCK>>>");
     kc_program_step_t step = {0};
     step.kind = kind;
-    step.u.kernel = kc_type_new (variant->type); // every member of u is a pointer to the variant
+    step.u.kernel =
+        kc_type_new (variant->type); // every member of u is a pointer to the variant
     int rc;
     if (launch)
         rc = s_launch (s, step.u.kernel, rest);
@@ -311,12 +343,17 @@ int kc_text_step_line (kc_text_parser_t *s, const char *word, const char *rest)
         rc = s_set_pairs (s, head, variant->type, step.u.kernel, " when ");
         free (head);
         kc_err_t err;
-        if (rc == 0 && when && kc_text_set (variant->type, step.u.kernel, "when", when, &err) < 0)
+        if (rc == 0 && when
+            && kc_text_set (variant->type, step.u.kernel, "when", when, &err) < 0)
             rc = kc_text_bad (s, "%s", err.text);
         kc_errs_t errs = {0};
         if (rc == 0 && kc_type_check (variant->type, step.u.kernel, &errs) < 0)
-            rc = kc_text_bad (s, *errs.item[0].found == 'n' ? "%s: %s must be given: %s" : "%s: %s is not %s", word,
-                              *errs.item[0].pointer ? errs.item[0].pointer + 1 : "it", errs.item[0].expected);
+            rc = kc_text_bad (s,
+                              *errs.item[0].found == 'n' ? "%s: %s must be given: %s"
+                                                         : "%s: %s is not %s",
+                              word,
+                              *errs.item[0].pointer ? errs.item[0].pointer + 1 : "it",
+                              errs.item[0].expected);
     }
     if (rc < 0) {
         kc_type_clear (&kc_program_step_type, &step);

@@ -1,4 +1,5 @@
-// kc_text_task.c - the task lines of a cuda task: task, dim, input, param, output, inout, check, policy, tune
+// kc_text_task.c - the task lines of a cuda task: task, dim, input, param, output,
+// inout, check, policy, tune
 
 #include <ctype.h>
 #include <errno.h>
@@ -61,12 +62,15 @@ static int s_task_line (kc_text_parser_t *s, const char *rest, const char *comme
         return kc_text_bad (s, "task needs a name: task softmax ; what it computes");
     for (const char *p = rest; *p; p++)
         if (!isalnum ((unsigned char)*p) && !strchr ("_-.", *p))
-            return kc_text_bad (s, "a task's name has letters, digits and _ - . only, '%.60s' has more", rest);
+            return kc_text_bad (
+                s, "a task's name has letters, digits and _ - . only, '%.60s' has more",
+                rest);
     if (strlen (rest) > 128)
         return kc_text_bad (s, "a task's name has at most 128 characters");
     t->line = s->line;
     t->name = kc_strdup (rest);
-    t->text = comment && *comment ? kc_utf8_clean (comment, strlen (comment), 500) : NULL;
+    t->text =
+        comment && *comment ? kc_utf8_clean (comment, strlen (comment), 500) : NULL;
     return 0;
 }
 
@@ -110,12 +114,15 @@ static int s_number (const char *text, double *out)
 // "normal(0, 1)": kind and numbers.
 static int s_fill (kc_text_parser_t *s, const char *text, kc_card_fill_t *fill)
 {
-    static const int counts[] = {0, 2, 2, 2, 1, 0, 1}; // by kind: uniform normal integer bool permutation constant
+    static const int counts[] = {
+        0, 2, 2, 2,
+        1, 0, 1}; // by kind: uniform normal integer bool permutation constant
     const char *p = text;
     char *kind = kc_text_word (&p);
     fill->kind = (kc_card_fill_kind_t)kc_enum_parse (&kc_card_fill_kind_type, kind);
     if (!fill->kind || (size_t)fill->kind >= KC_COUNT (counts)) {
-        char *known = kc_suggest (kind ? kind : "", kc_card_fill_kind_type.values, kc_card_fill_kind_type.n_values);
+        char *known = kc_suggest (kind ? kind : "", kc_card_fill_kind_type.values,
+                                  kc_card_fill_kind_type.n_values);
         kc_text_bad (s, "unknown fill '%.60s'%s", text, known);
         free (known);
         free (kind);
@@ -137,15 +144,21 @@ static int s_fill (kc_text_parser_t *s, const char *text, kc_card_fill_t *fill)
         rc = s_number (items[i], &v[i]);
     kc_text_free_list (items, n);
     if (rc < 0 || n != (size_t)want)
-        rc = kc_text_bad (s, "fill %s takes %d number%s in parentheses, as in normal(0, 1), uniform(-1, 1), integer(0, 9), "
-                             "bool(0.5), constant(0), permutation", kind, want, want == 1 ? "" : "s");
-    else if ((fill->kind == KC_CARD_FILL_KIND_UNIFORM || fill->kind == KC_CARD_FILL_KIND_INTEGER) && v[0] > v[1])
+        rc = kc_text_bad (s,
+                          "fill %s takes %d number%s in parentheses, as in normal(0, "
+                          "1), uniform(-1, 1), integer(0, 9), "
+                          "bool(0.5), constant(0), permutation",
+                          kind, want, want == 1 ? "" : "s");
+    else if ((fill->kind == KC_CARD_FILL_KIND_UNIFORM
+              || fill->kind == KC_CARD_FILL_KIND_INTEGER)
+             && v[0] > v[1])
         rc = kc_text_bad (s, "fill %s: the lower bound comes first", kind);
     else if (fill->kind == KC_CARD_FILL_KIND_BOOL && (v[0] < 0 || v[0] > 1))
         rc = kc_text_bad (s, "fill bool takes a probability from 0 to 1");
     else if (fill->kind == KC_CARD_FILL_KIND_NORMAL && v[1] < 0)
         rc = kc_text_bad (s, "fill normal: the standard deviation is not negative");
-    else if (fill->kind == KC_CARD_FILL_KIND_INTEGER && (floor (v[0]) != v[0] || floor (v[1]) != v[1]))
+    else if (fill->kind == KC_CARD_FILL_KIND_INTEGER
+             && (floor (v[0]) != v[0] || floor (v[1]) != v[1]))
         rc = kc_text_bad (s, "fill integer takes whole numbers");
     free (kind);
     fill->has_a = want > 0;
@@ -162,10 +175,14 @@ static int s_tensor_tail (kc_text_parser_t *s, kc_task_tensor_t *t, const char *
     while ((more = kc_text_pair (s, &p, &key, &value)) > 0) {
         int rc = 0;
         if (strcmp (key, "fill") || !value)
-            rc = kc_text_bad (s, "unknown word '%.60s' after a tensor; fill=normal(0, 1) is possible", key);
+            rc = kc_text_bad (
+                s, "unknown word '%.60s' after a tensor; fill=normal(0, 1) is possible",
+                key);
         else if (t->has_fill || t->role == KC_CARD_TENSOR_ROLE_OUTPUT)
-            rc = kc_text_bad (s, t->has_fill ? "fill is given twice" : "an output is written by the kernel, it has no fill; "
-                                                                       "inout is read and written");
+            rc = kc_text_bad (
+                s, t->has_fill ? "fill is given twice"
+                               : "an output is written by the kernel, it has no fill; "
+                                 "inout is read and written");
         else
             rc = s_fill (s, value, &t->fill);
         t->has_fill = true;
@@ -238,15 +255,18 @@ static int s_check (kc_text_parser_t *s, const char *p)
 static int s_policy (kc_text_parser_t *s, const char *rest)
 {
     kc_task_text_t *task = s_task (s);
-    kc_card_policy_t policy = (kc_card_policy_t)kc_enum_parse (&kc_card_policy_type, rest);
+    kc_card_policy_t policy =
+        (kc_card_policy_t)kc_enum_parse (&kc_card_policy_type, rest);
     if (!policy) {
-        char *known = kc_suggest (rest, kc_card_policy_type.values, kc_card_policy_type.n_values);
+        char *known =
+            kc_suggest (rest, kc_card_policy_type.values, kc_card_policy_type.n_values);
         kc_text_bad (s, "unknown policy '%.60s'%s", rest, known);
         free (known);
         return -1;
     }
     if (task->policy)
-        return kc_text_bad (s, "the policy is given twice, first in line %d", task->policy_line);
+        return kc_text_bad (s, "the policy is given twice, first in line %d",
+                            task->policy_line);
     task->policy = policy;
     task->policy_line = s->line;
     return 0;
@@ -275,23 +295,33 @@ static int s_tune_values (kc_text_parser_t *s, kc_task_tunable_t *t, const char 
             twice = twice || !strcmp (t->values[i], value);
         if (!good || twice || t->n_values == 32) {
             if (!good)
-                kc_text_bad (s, "the value '%.60s' of a tunable is no number: %s", value, err.text);
+                kc_text_bad (s, "the value '%.60s' of a tunable is no number: %s",
+                             value, err.text);
             else
-                kc_text_bad (s, twice ? "the value '%.60s' is given twice" : "more than 32 values, from '%.60s' on", value);
+                kc_text_bad (s,
+                             twice ? "the value '%.60s' is given twice"
+                                   : "more than 32 values, from '%.60s' on",
+                             value);
             free (value);
             return -1;
         }
         *(char **)kc_push (&t->values, &t->n_values, sizeof (char *)) = value;
     }
     *p_p = p;
-    return t->n_values ? 0 : kc_text_bad (s, "a tunable needs values: tune BLOCK in 128 64 256 for Launch_Tuning");
+    return t->n_values ? 0
+                       : kc_text_bad (s, "a tunable needs values: tune BLOCK in 128 64 "
+                                         "256 for Launch_Tuning");
 }
 
 static int s_tune_parts (kc_text_parser_t *s, kc_task_tunable_t *t, const char *p)
 {
     char *in = kc_text_word (&p);
-    int rc = in && !strcmp (in, "in") ? s_tune_values (s, t, &p)
-                                      : kc_text_bad (s, "a tunable is written as: tune BLOCK in 128 64 256 for Launch_Tuning");
+    int rc =
+        in && !strcmp (in, "in")
+            ? s_tune_values (s, t, &p)
+            : kc_text_bad (
+                s,
+                "a tunable is written as: tune BLOCK in 128 64 256 for Launch_Tuning");
     free (in);
     if (rc < 0)
         return -1;
@@ -324,7 +354,8 @@ static int s_tune (kc_text_parser_t *s, const char *p)
     }
     *(kc_task_tunable_t *)kc_push (&task->tunables, &task->n_tunables, sizeof t) = t;
     // a tunable is a constant of the program whose default is the first value
-    kc_program_constant_t *c = kc_push (&s->program->constants, &s->program->n_constants, sizeof *c);
+    kc_program_constant_t *c =
+        kc_push (&s->program->constants, &s->program->n_constants, sizeof *c);
     kc_type_init (&kc_program_constant_type, c);
     c->name = kc_strdup (t.name);
     c->value = kc_strdup (t.values[0]);
@@ -337,18 +368,21 @@ static int s_tune (kc_text_parser_t *s, const char *p)
             c->type = KC_PROGRAM_CONSTANT_TYPE_BOOL;
         kc_expr_destroy (&e);
     }
-    *(int *)kc_push (&s->out->constant_lines, &s->out->n_constant_lines, sizeof (int)) = s->line;
+    *(int *)kc_push (&s->out->constant_lines, &s->out->n_constant_lines, sizeof (int)) =
+        s->line;
     return 0;
 }
 
-int kc_text_task_line (kc_text_parser_t *s, const char *word, const char *rest, const char *comment)
+int kc_text_task_line (kc_text_parser_t *s, const char *word, const char *rest,
+                       const char *comment)
 {
     int rc;
     if (!strcmp (word, "task"))
         rc = s_task_line (s, rest, comment);
     else if (!strcmp (word, "dim"))
         rc = s_dim (s, rest);
-    else if (!strcmp (word, "input") || !strcmp (word, "param") || !strcmp (word, "output") || !strcmp (word, "inout"))
+    else if (!strcmp (word, "input") || !strcmp (word, "param")
+             || !strcmp (word, "output") || !strcmp (word, "inout"))
         rc = s_tensor (s, word, rest);
     else if (!strcmp (word, "check"))
         rc = s_check (s, rest);
@@ -395,23 +429,27 @@ size_t kc_dtype_size (kc_program_dtype_t dtype)
     return 0;
 }
 
-// The coarsest floating type among the outputs decides; whole numbers are compared exactly.
+// The coarsest floating type among the outputs decides; whole numbers are compared
+// exactly.
 kc_card_policy_t kc_policy_default (const kc_task_text_t *task)
 {
     kc_card_policy_t policy = KC_CARD_POLICY_EXACT;
     int rank = 0; // exact < fp64 < fp32 < fp16 < bf16
     for (size_t i = 0; i < task->n_tensors; i++) {
-        if (task->tensors[i].role != KC_CARD_TENSOR_ROLE_OUTPUT && task->tensors[i].role != KC_CARD_TENSOR_ROLE_INOUT)
+        if (task->tensors[i].role != KC_CARD_TENSOR_ROLE_OUTPUT
+            && task->tensors[i].role != KC_CARD_TENSOR_ROLE_INOUT)
             continue;
         kc_program_dtype_t d = task->tensors[i].dtype;
-        int mine = d == KC_PROGRAM_DTYPE_F64                                       ? 1
-                   : d == KC_PROGRAM_DTYPE_F32                                     ? 2
-                   : d == KC_PROGRAM_DTYPE_F16                                     ? 3
+        int mine = d == KC_PROGRAM_DTYPE_F64   ? 1
+                   : d == KC_PROGRAM_DTYPE_F32 ? 2
+                   : d == KC_PROGRAM_DTYPE_F16 ? 3
                    : d == KC_PROGRAM_DTYPE_BF16 || d == KC_PROGRAM_DTYPE_F8E4M3
-                         || d == KC_PROGRAM_DTYPE_F8E5M2                           ? 4
-                                                                                   : 0;
-        static const kc_card_policy_t classes[] = {KC_CARD_POLICY_EXACT, KC_CARD_POLICY_FP64, KC_CARD_POLICY_FP32,
-                                                   KC_CARD_POLICY_FP16, KC_CARD_POLICY_BF16};
+                           || d == KC_PROGRAM_DTYPE_F8E5M2
+                       ? 4
+                       : 0;
+        static const kc_card_policy_t classes[] = {
+            KC_CARD_POLICY_EXACT, KC_CARD_POLICY_FP64, KC_CARD_POLICY_FP32,
+            KC_CARD_POLICY_FP16, KC_CARD_POLICY_BF16};
         if (mine > rank) {
             rank = mine;
             policy = classes[mine];

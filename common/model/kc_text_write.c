@@ -1,7 +1,8 @@
 // kc_text_write.c - a program (and its task) as text that parses to the same hash
 //
-// Plan lines take the empty lines that the source begins with (the places of those that were read), so that
-// line numbers stay; where these are too few, //@ source separates plan and source.
+// Plan lines take the empty lines that the source begins with (the places of those that
+// were read), so that line numbers stay; where these are too few, //@ source separates
+// plan and source.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,10 +44,12 @@ static void s_number (kc_buf_t *b, double v)
 
 static void s_task_tensor (kc_buf_t *b, const kc_task_tensor_t *t)
 {
-    kc_buf_printf (b, "//@ %s %s %s", kc_enum_name (&kc_card_tensor_role_type, t->role), t->name, kc_dtype_name (t->dtype));
+    kc_buf_printf (b, "//@ %s %s %s", kc_enum_name (&kc_card_tensor_role_type, t->role),
+                   t->name, kc_dtype_name (t->dtype));
     s_list (b, t->shape, t->n_shape);
     if (t->has_fill) {
-        kc_buf_printf (b, " fill=%s", kc_enum_name (&kc_card_fill_kind_type, t->fill.kind));
+        kc_buf_printf (b, " fill=%s",
+                       kc_enum_name (&kc_card_fill_kind_type, t->fill.kind));
         if (t->fill.has_a) {
             kc_buf_putc (b, '(');
             s_number (b, t->fill.a);
@@ -64,7 +67,8 @@ static void s_task (s_writer_t *w)
 {
     const kc_task_text_t *t = w->task;
     if (t->name)
-        kc_buf_printf (&w->b, t->text ? "//@ task %s ; %s\n" : "//@ task %s\n", t->name, t->text);
+        kc_buf_printf (&w->b, t->text ? "//@ task %s ; %s\n" : "//@ task %s\n", t->name,
+                       t->text);
     for (size_t i = 0; i < t->n_dims; i++)
         kc_buf_printf (&w->b, "//@ dim %s = %s\n", t->dims[i].name, t->dims[i].value);
     for (size_t i = 0; i < t->n_tensors; i++)
@@ -72,11 +76,13 @@ static void s_task (s_writer_t *w)
     for (size_t i = 0; i < t->n_checks; i++) {
         kc_buf_puts (&w->b, "//@ check");
         for (size_t d = 0; d < t->checks[i].n_dims; d++)
-            kc_buf_printf (&w->b, " %s=%s", t->checks[i].dims[d].name, t->checks[i].dims[d].value);
+            kc_buf_printf (&w->b, " %s=%s", t->checks[i].dims[d].name,
+                           t->checks[i].dims[d].value);
         kc_buf_putc (&w->b, '\n');
     }
     if (t->policy)
-        kc_buf_printf (&w->b, "//@ policy %s\n", kc_enum_name (&kc_card_policy_type, t->policy));
+        kc_buf_printf (&w->b, "//@ policy %s\n",
+                       kc_enum_name (&kc_card_policy_type, t->policy));
 }
 
 static const kc_task_tunable_t *s_tunable (const s_writer_t *w, const char *name)
@@ -108,7 +114,8 @@ static void s_constants (s_writer_t *w)
             s_put_tunable (w, t, c->value);
         else
             kc_buf_printf (&w->b, "//@ %s %s %s = %s\n", c->device ? "const" : "host",
-                           kc_enum_name (&kc_program_constant_type_type, c->type), c->name, c->value);
+                           kc_enum_name (&kc_program_constant_type_type, c->type),
+                           c->name, c->value);
     }
 }
 
@@ -119,7 +126,8 @@ static void s_declarations (s_writer_t *w)
     s_constants (w);
     for (size_t i = 0; i < p->n_buffers; i++) {
         const kc_program_buffer_t *f = &p->buffers[i];
-        kc_buf_printf (b, "//@ %s %s %s", f->prepared ? "prepared" : "scratch", f->name, kc_dtype_name (f->dtype));
+        kc_buf_printf (b, "//@ %s %s %s", f->prepared ? "prepared" : "scratch", f->name,
+                       kc_dtype_name (f->dtype));
         s_list (b, f->shape, f->n_shape);
         if (f->init == KC_PROGRAM_BUFFER_INIT_ZERO)
             kc_buf_puts (b, " = 0");
@@ -140,7 +148,8 @@ static void s_declarations (s_writer_t *w)
         kc_buf_putc (b, '\n');
     }
     for (size_t i = 0; i < p->n_tensormaps; i++) {
-        kc_buf_printf (b, "//@ tensormap %s = %s", p->tensormaps[i].name, p->tensormaps[i].of);
+        kc_buf_printf (b, "//@ tensormap %s = %s", p->tensormaps[i].name,
+                       p->tensormaps[i].of);
         kc_text_put (b, &kc_program_tensormap_type, &p->tensormaps[i], " name of ");
         kc_buf_putc (b, '\n');
     }
@@ -152,12 +161,14 @@ static void s_declarations (s_writer_t *w)
     if (p->order == KC_PROGRAM_ORDER_DATAFLOW)
         kc_buf_puts (b, "//@ order dataflow\n");
     if (p->launch == KC_PROGRAM_LAUNCH_GRAPH || p->launch == KC_PROGRAM_LAUNCH_STREAM)
-        kc_buf_printf (b, "//@ %s\n", p->launch == KC_PROGRAM_LAUNCH_GRAPH ? "graph" : "stream");
+        kc_buf_printf (b, "//@ %s\n",
+                       p->launch == KC_PROGRAM_LAUNCH_GRAPH ? "graph" : "stream");
 }
 
 // ---- steps ----
 
-// One value needs no list, unless it would be read as one: (a, b) cannot occur in an expression.
+// One value needs no list, unless it would be read as one: (a, b) cannot occur in an
+// expression.
 static void s_dim3 (kc_buf_t *b, char *const *items, size_t n)
 {
     if (n == 1)
@@ -182,7 +193,10 @@ static void s_args (s_writer_t *w, const kc_program_kernel_t *k)
         if (a->tensor && a->offset)
             kc_buf_printf (&w->b, "%s + %s", a->tensor, a->offset);
         else
-            kc_buf_puts (&w->b, a->tensor ? a->tensor : a->map ? a->map : a->value ? a->value : "0");
+            kc_buf_puts (&w->b, a->tensor  ? a->tensor
+                                : a->map   ? a->map
+                                : a->value ? a->value
+                                           : "0");
     }
     kc_buf_putc (&w->b, ')');
 }
@@ -205,7 +219,8 @@ static void s_kernel (s_writer_t *w, const kc_program_kernel_t *k)
         kc_buf_printf (b, ", %s", k->shared);
     kc_buf_puts (b, ">>>");
     s_args (w, k);
-    kc_text_put (b, &kc_program_kernel_type, k, " kernel template grid block shared args when ");
+    kc_text_put (b, &kc_program_kernel_type, k,
+                 " kernel template grid block shared args when ");
     if (k->when)
         kc_buf_printf (b, " when %s", k->when);
     kc_buf_putc (b, '\n');
@@ -237,7 +252,8 @@ static void s_blocks (s_writer_t *w, const kc_program_block_t *blocks, size_t n)
         if (k->when)
             kc_buf_printf (&w->b, "//@ if %s\n", k->when);
         for (size_t l = 0; l < k->n_for_; l++)
-            kc_buf_printf (&w->b, "//@ for %s in %s\n", k->for_[l].index, k->for_[l].count);
+            kc_buf_printf (&w->b, "//@ for %s in %s\n", k->for_[l].index,
+                           k->for_[l].count);
         for (size_t s = 0; s < k->n_steps; s++)
             s_step (w, &k->steps[s]);
         for (size_t l = 0; l < k->n_for_ + (k->when != NULL); l++)
@@ -247,7 +263,8 @@ static void s_blocks (s_writer_t *w, const kc_program_block_t *blocks, size_t n)
 
 // ---- the file ----
 
-// Put the plan into the empty lines that the source begins with, else before it, with a marker in between.
+// Put the plan into the empty lines that the source begins with, else before it, with a
+// marker in between.
 static char *s_join (const char *plan, const char *source)
 {
     size_t lines = 0, empty = strspn (source, "\n");
@@ -270,10 +287,13 @@ static bool s_has_plan_line (const char *source)
     return false;
 }
 
-char *kc_program_text_write (const kc_program_t *program, const kc_task_text_t *task, kc_err_t *err)
+char *kc_program_text_write (const kc_program_t *program, const kc_task_text_t *task,
+                             kc_err_t *err)
 {
     if (s_has_plan_line (program->source)) {
-        kc_fail (err, KC_EINVALID, "the program's source contains a //@ line of its own; it can only travel as JSON");
+        kc_fail (err, KC_EINVALID,
+                 "the program's source contains a //@ line of its own; it can only "
+                 "travel as JSON");
         return NULL;
     }
     s_writer_t w = {.program = program, .task = task, .err = err};

@@ -1,7 +1,8 @@
 /* fuzz_program_text.c - any bytes as a program file
  *
- * What is refused must say why.  What is accepted must pass the strict codec, be written as text that has the
- * same hash, and go through card, plan, promotion and lifter without harm.
+ * What is refused must say why.  What is accepted must pass the strict codec, be
+ * written as text that has the same hash, and go through card, plan, promotion and
+ * lifter without harm.
  */
 #include "fuzz.h"
 
@@ -45,7 +46,8 @@ static void s_round_trip (const kc_program_text_t *text)
     kc_assert (kc_program_hash (text->program, a) == 0);
     char *written = kc_program_text_write (text->program, text->task, NULL);
     kc_assert (written); // what came from text has no plan lines of its own
-    kc_program_text_t *again = kc_program_text_parse (written, strlen (written), NULL, NULL);
+    kc_program_text_t *again =
+        kc_program_text_parse (written, strlen (written), NULL, NULL);
     kc_assert (again && kc_program_hash (again->program, b) == 0 && !strcmp (a, b));
     kc_program_text_destroy (&again);
     free (written);

@@ -1,6 +1,8 @@
-// expr_cases.c - prints random expressions with our result, for a second opinion (expr_differential.py)
+// expr_cases.c - prints random expressions with our result, for a second opinion
+// (expr_differential.py)
 //
-// expr_cases COUNT SEED: one line each, "EXPRESSION <tab> int 5 | real 0x1.8p+0 | bool true | error".
+// expr_cases COUNT SEED: one line each, "EXPRESSION <tab> int 5 | real 0x1.8p+0 | bool
+// true | error".
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,9 +26,30 @@ static unsigned s_pick (s_gen_t *g, unsigned n)
 
 static void s_number (s_gen_t *g)
 {
-    static const char *const numbers[] = {"0", "1", "2", "3", "7", "8", "31", "32", "62", "63", "100", "4096", "0x1F", "1000000007",
-                                          "4294967295", "4294967296", "9223372036854775807", "0.5", "2.0", "1e3", "1.5e-3", "3.25",
-                                          "1e308", ".5"};
+    static const char *const numbers[] = {"0",
+                                          "1",
+                                          "2",
+                                          "3",
+                                          "7",
+                                          "8",
+                                          "31",
+                                          "32",
+                                          "62",
+                                          "63",
+                                          "100",
+                                          "4096",
+                                          "0x1F",
+                                          "1000000007",
+                                          "4294967295",
+                                          "4294967296",
+                                          "9223372036854775807",
+                                          "0.5",
+                                          "2.0",
+                                          "1e3",
+                                          "1.5e-3",
+                                          "3.25",
+                                          "1e308",
+                                          ".5"};
     kc_buf_puts (&g->b, numbers[s_pick (g, s_pick (g, 3) ? 12 : KC_COUNT (numbers))]);
 }
 
@@ -37,8 +60,10 @@ static void s_call (s_gen_t *g, int depth)
     static const struct {
         const char *name;
         int args;
-    } calls[] = {{"cdiv", 2}, {"align", 2}, {"min", 2}, {"max", 3}, {"abs", 1}, {"gcd", 2}, {"pow2_ceil", 1}, {"log2_ceil", 1},
-                 {"is_pow2", 1}, {"int", 1}, {"float", 1}, {"sqrt", 1}, {"exp", 1}, {"log", 1}, {"div_magic", 1}, {"div_shift", 1}};
+    } calls[] = {{"cdiv", 2},    {"align", 2}, {"min", 2},       {"max", 3},
+                 {"abs", 1},     {"gcd", 2},   {"pow2_ceil", 1}, {"log2_ceil", 1},
+                 {"is_pow2", 1}, {"int", 1},   {"float", 1},     {"sqrt", 1},
+                 {"exp", 1},     {"log", 1},   {"div_magic", 1}, {"div_shift", 1}};
     unsigned i = s_pick (g, KC_COUNT (calls));
     kc_buf_printf (&g->b, "%s(", calls[i].name);
     for (int k = 0; k < calls[i].args; k++) {
@@ -50,8 +75,11 @@ static void s_call (s_gen_t *g, int depth)
 
 static void s_any (s_gen_t *g, int depth)
 {
-    static const char *const names[] = {"B", "D", "eps", "big", "neg", "yes", "true", "false"};
-    static const char *const operators[] = {"+", "-", "*", "/", "//", "%", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "&&", "||"};
+    static const char *const names[] = {"B",   "D",   "eps",  "big",
+                                        "neg", "yes", "true", "false"};
+    static const char *const operators[] = {
+        "+",  "-",  "*", "/",  "//", "%",  "<<", ">>",
+        "==", "!=", "<", "<=", ">",  ">=", "&&", "||"};
     unsigned what = depth <= 0 ? s_pick (g, 4) : s_pick (g, 14);
     if (what < 3)
         s_number (g);
@@ -79,7 +107,8 @@ static void s_any (s_gen_t *g, int depth)
     }
     else { // mostly without parentheses, so that precedence counts
         s_any (g, depth - 1);
-        kc_buf_printf (&g->b, s_pick (g, 2) ? " %s " : "%s", operators[s_pick (g, s_pick (g, 3) ? 6 : KC_COUNT (operators))]);
+        kc_buf_printf (&g->b, s_pick (g, 2) ? " %s " : "%s",
+                       operators[s_pick (g, s_pick (g, 3) ? 6 : KC_COUNT (operators))]);
         s_any (g, depth - 1);
     }
 }
@@ -109,7 +138,8 @@ static int s_name (void *arg, const char *name, kc_value_t *out, kc_err_t *err)
 int main (int argc, char **argv)
 {
     long count = argc > 1 ? strtol (argv[1], NULL, 10) : 1000;
-    s_gen_t g = {.state = argc > 2 ? strtoull (argv[2], NULL, 10) * 2654435761u + 1 : 1};
+    s_gen_t g = {.state =
+                     argc > 2 ? strtoull (argv[2], NULL, 10) * 2654435761u + 1 : 1};
     kc_expr_scope_t scope = {.name = s_name};
     for (long i = 0; i < count;) {
         kc_buf_clear (&g.b);
@@ -117,7 +147,9 @@ int main (int argc, char **argv)
         kc_err_t err;
         kc_expr_t *e = kc_expr_parse (kc_buf_str (&g.b), &err);
         // bounds of size are ours alone; the grammar is not
-        if (!e && (strstr (err.text, "at most 64") || strstr (err.text, "nested deeper") || strstr (err.text, "longer than")))
+        if (!e
+            && (strstr (err.text, "at most 64") || strstr (err.text, "nested deeper")
+                || strstr (err.text, "longer than")))
             continue;
         kc_value_t v;
         int rc = e ? kc_expr_eval (e, &scope, &v, &err) : -1;

@@ -1,4 +1,5 @@
-/* model_cases.h - what the tests of common/model share: reading a case file, parsing it, asking for findings */
+/* model_cases.h - what the tests of common/model share: reading a case file, parsing
+ * it, asking for findings */
 #ifndef MODEL_CASES_H
 #define MODEL_CASES_H
 

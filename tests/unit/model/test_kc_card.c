@@ -16,7 +16,8 @@ static kc_card_device_t *s_device (void)
     return d;
 }
 
-static kc_card_t *s_build (const kc_program_text_t *text, const kc_task_setting_t *set, size_t n, int64_t memory, kc_verdict_t *v)
+static kc_card_t *s_build (const kc_program_text_t *text, const kc_task_setting_t *set,
+                           size_t n, int64_t memory, kc_verdict_t *v)
 {
     kc_card_device_t *d = s_device ();
     kc_card_t *card = kc_card_build (text, set, n, d, memory, v);
@@ -48,16 +49,19 @@ static void s_refused (const char *text, int64_t memory, const char *expected)
     kc_program_text_destroy (&t);
 }
 
-#define HEAD "//@ task t ; scales\n//@ dim B = 512\n//@ dim N = 2 * B\n//@ input x f32[B, N]\n"
-#define TAIL                                                                                                           \
-    "//@ output y f32[B, N]\n//@ launch k<<<B, BLOCK>>>\n__global__ void k(const float *x, float *y, int N) { }\n"
+#define HEAD                                                                           \
+    "//@ task t ; scales\n//@ dim B = 512\n//@ dim N = 2 * B\n//@ input x f32[B, N]\n"
+#define TAIL                                                                           \
+    "//@ output y f32[B, N]\n//@ launch k<<<B, BLOCK>>>\n__global__ void k(const "     \
+    "float *x, float *y, int N) { }\n"
 
 static void a_card_resolves_shapes_floor_and_policy (void **state)
 {
     (void)state;
-    kc_card_t *c = s_card (HEAD "//@ inout s f64[B]\n//@ tune BLOCK in 128 32 64\n//@ check B=37\n"
-                                "//@ output y f32[B, N]\n//@ launch k<<<B, BLOCK>>>\n"
-                                "__global__ void k(const float *x, float *y, double *s, int N) { }\n");
+    kc_card_t *c = s_card (
+        HEAD "//@ inout s f64[B]\n//@ tune BLOCK in 128 32 64\n//@ check B=37\n"
+             "//@ output y f32[B, N]\n//@ launch k<<<B, BLOCK>>>\n"
+             "__global__ void k(const float *x, float *y, double *s, int N) { }\n");
     assert_string_equal (c->text, "scales");
     assert_int_equal (c->dims[1].value, 1024);
     assert_int_equal (c->tensors[0].sizes[1], 1024);
@@ -71,7 +75,8 @@ static void a_card_resolves_shapes_floor_and_policy (void **state)
     assert_int_equal (c->tensors[0].fill->kind, KC_CARD_FILL_KIND_NORMAL);
     assert_string_equal (c->tunables[0].values[1], "32");
     int64_t sizes[KC_PLAN_MAX_RANK];
-    assert_int_equal (kc_card_sizes (c, 0, c->checks[0].dims, c->checks[0].n_dims, sizes, NULL), 2);
+    assert_int_equal (
+        kc_card_sizes (c, 0, c->checks[0].dims, c->checks[0].n_dims, sizes, NULL), 2);
     assert_int_equal (sizes[1], 74);
     kc_card_free (&c);
 }
@@ -87,7 +92,8 @@ static void odd_checks_are_added_when_the_author_gave_none (void **state)
     assert_int_equal (c->checks[1].dims[0].value, 5);
     kc_card_free (&c);
     // a plan that needs multiples of 32 bears no odd shape: said, not forced
-    c = s_card ("//@ task t\n//@ dim N = 1024\n//@ input x f32[N]\n//@ output y f32[N]\n//@ launch k<<<N / 32, 32>>> when N % 32 == 0\n"
+    c = s_card ("//@ task t\n//@ dim N = 1024\n//@ input x f32[N]\n//@ output y "
+                "f32[N]\n//@ launch k<<<N / 32, 32>>> when N % 32 == 0\n"
                 "__global__ void k(const float *x, float *y) { }\n");
     assert_int_equal (c->n_checks, 0);
     assert_non_null (strstr (c->notes[0], "no odd shape could be added"));
@@ -97,24 +103,40 @@ static void odd_checks_are_added_when_the_author_gave_none (void **state)
 static void refusals_carry_the_authors_lines (void **state)
 {
     (void)state;
-    s_refused ("//@ const BLOCK = 64\n//@ launch k<<<1, BLOCK>>>\n__global__ void k() { }\n", 0,
-               "the file is a program, not a task: add //@ task NAME, //@ dim, //@ input and //@ output lines");
-    s_refused (HEAD "//@ const BLOCK = 2048\n" TAIL, 0, "line 7: block of k has 2048 threads, the limit is 1024");
-    s_refused (HEAD "//@ const BLOCK = 64\n//@ check C=3\n" TAIL, 0, "line 6: check names no dim of the task: 'C'; did you mean 'B'?");
+    s_refused (
+        "//@ const BLOCK = 64\n//@ launch k<<<1, BLOCK>>>\n__global__ void k() { }\n",
+        0,
+        "the file is a program, not a task: add //@ task NAME, //@ dim, //@ input and "
+        "//@ output lines");
+    s_refused (HEAD "//@ const BLOCK = 2048\n" TAIL, 0,
+               "line 7: block of k has 2048 threads, the limit is 1024");
+    s_refused (HEAD "//@ const BLOCK = 64\n//@ check C=3\n" TAIL, 0,
+               "line 6: check names no dim of the task: 'C'; did you mean 'B'?");
     s_refused (HEAD "//@ const BLOCK = cdiv(64, N - 10)\n//@ check B=5\n" TAIL, 0,
-               "line 5: at check B=5 N=10: constant BLOCK: expression 'cdiv(64, N - 10)', position 1: division by zero");
+               "line 5: at check B=5 N=10: constant BLOCK: expression 'cdiv(64, N - "
+               "10)', position 1: division by zero");
     s_refused (HEAD "//@ const BLOCK = 64\n" TAIL, 1 << 20,
-               "line 1: the tensors need 4194304 bytes, the device has 1048576; choose smaller dims with --set");
-    s_refused ("//@ task t\n//@ dim B = 4\n//@ input x i32[B] fill=normal(0, 1)\n//@ output y i32[B]\n//@ launch k<<<1, 32>>>\n"
-               "__global__ void k(const int *x, int *y) { }\n", 0,
-               "line 3: x is i32: fill it with integer(lo, hi), constant(c) or permutation");
-    s_refused ("//@ task t\n//@ dim B = Q\n//@ input x f32[B]\n//@ output y f32[B]\n//@ launch k<<<1, 32>>>\n"
-               "__global__ void k(const float *x, float *y) { }\n", 0,
-               "line 2: dim B: expression 'Q', position 1: unknown name 'Q'");
-    s_refused ("//@ task t\n//@ dim B = 4\n//@ input x f32[B]\n//@ launch k<<<1, 32>>>\n__global__ void k(const float *x) { }\n", 0,
-               "line 1: the task has no output: //@ output y f32[B, D] says what is compared");
-    s_refused ("//@ task t\n//@ dim B = 4\n//@ input x f32[B, B]\n//@ output y f32[B, B]\n//@ matmul out=y a=x b=x\n", 0,
-               "line 5: library steps are not executed yet: write the matmul as a kernel");
+               "line 1: the tensors need 4194304 bytes, the device has 1048576; choose "
+               "smaller dims with --set");
+    s_refused (
+        "//@ task t\n//@ dim B = 4\n//@ input x i32[B] fill=normal(0, 1)\n//@ output y "
+        "i32[B]\n//@ launch k<<<1, 32>>>\n"
+        "__global__ void k(const int *x, int *y) { }\n",
+        0,
+        "line 3: x is i32: fill it with integer(lo, hi), constant(c) or permutation");
+    s_refused ("//@ task t\n//@ dim B = Q\n//@ input x f32[B]\n//@ output y "
+               "f32[B]\n//@ launch k<<<1, 32>>>\n"
+               "__global__ void k(const float *x, float *y) { }\n",
+               0, "line 2: dim B: expression 'Q', position 1: unknown name 'Q'");
+    s_refused (
+        "//@ task t\n//@ dim B = 4\n//@ input x f32[B]\n//@ launch k<<<1, "
+        "32>>>\n__global__ void k(const float *x) { }\n",
+        0,
+        "line 1: the task has no output: //@ output y f32[B, D] says what is compared");
+    s_refused (
+        "//@ task t\n//@ dim B = 4\n//@ input x f32[B, B]\n//@ output y f32[B, B]\n//@ "
+        "matmul out=y a=x b=x\n",
+        0, "line 5: library steps are not executed yet: write the matmul as a kernel");
 }
 
 static void set_overrides_dims_and_unknown_ones_are_named (void **state)
@@ -161,7 +183,8 @@ static void every_example_makes_a_card (void **state)
 static void moves_try_the_neighbours_first (void **state)
 {
     (void)state;
-    kc_card_t *c = s_card (HEAD "//@ tune BLOCK in 128 32 512 64 256\n//@ tune V in 1 2 4 for Vectorization_Refinement\n" TAIL);
+    kc_card_t *c = s_card (HEAD "//@ tune BLOCK in 128 32 512 64 256\n//@ tune V in 1 "
+                                "2 4 for Vectorization_Refinement\n" TAIL);
     size_t n;
     kc_move_t *m = kc_moves_list (c, c->seed, "Launch_Tuning", &n);
     static const char *const order[] = {"256", "64", "512", "32"};
@@ -170,7 +193,8 @@ static void moves_try_the_neighbours_first (void **state)
         assert_string_equal (m[i].changes[0].name, "BLOCK");
         assert_string_equal (m[i].changes[0].from, "128");
         assert_string_equal (m[i].changes[0].to, order[i]);
-        assert_string_equal (kc_program_constant (m[i].program, "BLOCK")->value, order[i]);
+        assert_string_equal (kc_program_constant (m[i].program, "BLOCK")->value,
+                             order[i]);
         char hash[KC_SHA_HEX];
         kc_program_hash (m[i].program, hash);
         assert_string_equal (hash, m[i].hash);
@@ -191,8 +215,9 @@ static void switches_are_offered_where_they_may_be_turned (void **state)
     kc_card_t *c = s_card (HEAD "//@ tune BLOCK in 128 32\n" TAIL);
     size_t n;
     char **methods = kc_moves_methods (c, c->seed, &n);
-    static const char *const known[] = {"Launch_Tuning", "Approximate_Transcendentals_or_LUT", "Increase_Occupancy_if_limited",
-                                        "Reduce_Live_Ranges"};
+    static const char *const known[] = {
+        "Launch_Tuning", "Approximate_Transcendentals_or_LUT",
+        "Increase_Occupancy_if_limited", "Reduce_Live_Ranges"};
     assert_int_equal (n, 4); // one step: no graph
     for (size_t i = 0; i < n; i++) {
         assert_string_equal (methods[i], known[i]);
@@ -201,7 +226,8 @@ static void switches_are_offered_where_they_may_be_turned (void **state)
     free (methods);
     kc_move_t *m = kc_moves_list (c, c->seed, "Approximate_Transcendentals_or_LUT", &n);
     assert_int_equal (n, 1);
-    kc_move_t *none = kc_moves_list (c, m[0].program, "Approximate_Transcendentals_or_LUT", &n);
+    kc_move_t *none =
+        kc_moves_list (c, m[0].program, "Approximate_Transcendentals_or_LUT", &n);
     assert_null (none); // on already
     kc_moves_free (m, 1);
     c->policy = KC_CARD_POLICY_FP64;
@@ -212,9 +238,11 @@ static void switches_are_offered_where_they_may_be_turned (void **state)
     assert_string_equal (m[0].changes[0].from, "");
     kc_moves_free (m, n);
     kc_card_free (&c);
-    c = s_card (HEAD "//@ const BLOCK = 32\n//@ scratch t f32[B]\n//@ launch a<<<1, 32>>>\n//@ launch k<<<B, BLOCK>>>(t, y, N)\n"
-                     "//@ output y f32[B, N]\n__global__ void a(const float *x, float *t) { }\n"
-                     "__global__ void k(const float *x, float *y, int N) { }\n");
+    c = s_card (
+        HEAD "//@ const BLOCK = 32\n//@ scratch t f32[B]\n//@ launch a<<<1, 32>>>\n//@ "
+             "launch k<<<B, BLOCK>>>(t, y, N)\n"
+             "//@ output y f32[B, N]\n__global__ void a(const float *x, float *t) { }\n"
+             "__global__ void k(const float *x, float *y, int N) { }\n");
     m = kc_moves_list (c, c->seed, "CUDA_Graph", &n);
     assert_int_equal (n, 1);
     assert_string_equal (m[0].changes[0].name, "launch");

@@ -29,7 +29,8 @@ static int s_name (void *arg, const char *name, kc_value_t *out, kc_err_t *err)
     return 1;
 }
 
-static int s_tensor (void *arg, const char *tensor, kc_expr_prop_t prop, int index, int64_t *out, kc_err_t *err)
+static int s_tensor (void *arg, const char *tensor, kc_expr_prop_t prop, int index,
+                     int64_t *out, kc_err_t *err)
 {
     (void)arg;
     (void)err;
@@ -39,8 +40,8 @@ static int s_tensor (void *arg, const char *tensor, kc_expr_prop_t prop, int ind
     return 1;
 }
 
-static int s_kernel (void *arg, kc_expr_fact_t fact, const char *kernel, int64_t block, int64_t shared, int64_t *out,
-                     kc_err_t *err)
+static int s_kernel (void *arg, kc_expr_fact_t fact, const char *kernel, int64_t block,
+                     int64_t shared, int64_t *out, kc_err_t *err)
 {
     (void)arg;
     (void)err;
@@ -52,8 +53,11 @@ static int s_kernel (void *arg, kc_expr_fact_t fact, const char *kernel, int64_t
 }
 
 static const char *const s_known[] = {"B", "D", "eps"};
-static const kc_expr_scope_t s_scope = {
-    .name = s_name, .tensor = s_tensor, .kernel = s_kernel, .known = s_known, .n_known = 3};
+static const kc_expr_scope_t s_scope = {.name = s_name,
+                                        .tensor = s_tensor,
+                                        .kernel = s_kernel,
+                                        .known = s_known,
+                                        .n_known = 3};
 
 static int64_t s_int (const char *text)
 {
@@ -185,7 +189,8 @@ static void size_and_depth_are_bounded (void **state)
     s_refused (text, "longer than 256 characters");
 }
 
-// n / d = (umulhi (n, m) + n) >> s, for the divisors and dividends where such tricks break.
+// n / d = (umulhi (n, m) + n) >> s, for the divisors and dividends where such tricks
+// break.
 static void the_magic_division_is_exact_for_every_divisor_tried (void **state)
 {
     (void)state;
@@ -206,13 +211,14 @@ static void the_magic_division_is_exact_for_every_divisor_tried (void **state)
         for (uint32_t k = 0; k < 40; k++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
             uint64_t q = UINT32_MAX / d;
-            uint32_t n = k == 0   ? 0
-                         : k == 1 ? UINT32_MAX
-                         : k == 2 ? d - 1
-                         : k == 3 ? d
-                         : k < 12 ? (uint32_t)((q - (k - 4)) * d) - 1 // just below a multiple
-                         : k < 20 ? (uint32_t)((q - (k - 12)) * d)
-                                  : (uint32_t)(seed >> 32) >> (k % 5);
+            uint32_t n =
+                k == 0   ? 0
+                : k == 1 ? UINT32_MAX
+                : k == 2 ? d - 1
+                : k == 3 ? d
+                : k < 12 ? (uint32_t)((q - (k - 4)) * d) - 1 // just below a multiple
+                : k < 20 ? (uint32_t)((q - (k - 12)) * d)
+                         : (uint32_t)(seed >> 32) >> (k % 5);
             uint64_t got = (((m * n) >> 32) + n) >> s;
             assert_int_equal (got, n / d);
         }

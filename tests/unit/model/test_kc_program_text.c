@@ -1,8 +1,10 @@
-// test_kc_program_text.c - the text form: the four worked programs, round trips, and errors with lines
+// test_kc_program_text.c - the text form: the four worked programs, round trips, and
+// errors with lines
 
 #include "model_cases.h"
 
-static const char *const s_programs[] = {"softmax_two_passes", "gemm_tma", "conv_hardswish", "lstm_two_layers"};
+static const char *const s_programs[] = {"softmax_two_passes", "gemm_tma",
+                                         "conv_hardswish", "lstm_two_layers"};
 
 static char *s_hash (const kc_program_t *p)
 {
@@ -28,7 +30,8 @@ static void the_worked_programs_have_the_json_of_the_document (void **state)
         if (strcmp (a, b)) {
             kc_set (&p->source, "s");
             kc_set (&t->program->source, "s");
-            assert_string_equal (kc_program_encode (p, NULL), kc_program_encode (t->program, NULL));
+            assert_string_equal (kc_program_encode (p, NULL),
+                                 kc_program_encode (t->program, NULL));
         }
         free (a);
         free (b);
@@ -47,7 +50,8 @@ static void text_written_from_a_program_has_the_same_hash (void **state)
         kc_program_text_t *t = case_load (s_programs[i]);
         kc_err_t err = {0};
         for (int with_task = 0; with_task < 2; with_task++) {
-            char *text = kc_program_text_write (t->program, with_task ? t->task : NULL, &err);
+            char *text =
+                kc_program_text_write (t->program, with_task ? t->task : NULL, &err);
             if (!text)
                 fail_msg ("%s", err.text);
             kc_program_text_t *again = case_parse (text);
@@ -71,8 +75,11 @@ static void text_written_from_a_program_has_the_same_hash (void **state)
 static void the_source_keeps_the_lines_of_the_file (void **state)
 {
     (void)state;
-    kc_program_text_t *t = case_parse ("//@ const N = 4\n// two\n  //@ launch k<<<1, \\\n  //@   N>>>\n__global__ void k(float *y) { }\n");
-    assert_string_equal (t->program->source, "\n// two\n\n\n__global__ void k(float *y) { }\n");
+    kc_program_text_t *t =
+        case_parse ("//@ const N = 4\n// two\n  //@ launch k<<<1, \\\n  //@   "
+                    "N>>>\n__global__ void k(float *y) { }\n");
+    assert_string_equal (t->program->source,
+                         "\n// two\n\n\n__global__ void k(float *y) { }\n");
     assert_int_equal (t->step_lines[0], 3);
     assert_int_equal (t->constant_lines[0], 1);
     assert_string_equal (t->program->blocks[0].steps[0].u.kernel->block[0], "N");
@@ -82,11 +89,16 @@ static void the_source_keeps_the_lines_of_the_file (void **state)
 static void a_source_without_room_for_the_plan_is_marked (void **state)
 {
     (void)state;
-    kc_program_text_t *t = case_parse ("// first line\n__global__ void k(float *y) { }\n//@ launch k<<<1, 32>>>\n//@ block\n//@ launch k<<<2, 32>>>\n");
+    kc_program_text_t *t =
+        case_parse ("// first line\n__global__ void k(float *y) { }\n//@ launch k<<<1, "
+                    "32>>>\n//@ block\n//@ launch k<<<2, 32>>>\n");
     kc_err_t err = {0};
-    char *text = kc_program_text_write (t->program, NULL, &err), *a = s_hash (t->program);
-    assert_string_equal (text, "//@ launch k<<<1, 32>>>\n//@ block\n//@ launch k<<<2, 32>>>\n//@ source\n"
-                               "// first line\n__global__ void k(float *y) { }\n\n\n\n");
+    char *text = kc_program_text_write (t->program, NULL, &err),
+         *a = s_hash (t->program);
+    assert_string_equal (
+        text,
+        "//@ launch k<<<1, 32>>>\n//@ block\n//@ launch k<<<2, 32>>>\n//@ source\n"
+        "// first line\n__global__ void k(float *y) { }\n\n\n\n");
     kc_program_text_t *again = case_parse (text);
     char *b = s_hash (again->program);
     assert_string_equal (a, b);
@@ -96,7 +108,8 @@ static void a_source_without_room_for_the_plan_is_marked (void **state)
     free (b);
     free (text);
     kc_program_text_destroy (&t);
-    case_text_refused ("int a;\n//@ source\n__global__ void k() { }\n", "line 2: only plan lines may stand before //@ source");
+    case_text_refused ("int a;\n//@ source\n__global__ void k() { }\n",
+                       "line 2: only plan lines may stand before //@ source");
 }
 
 #define K "__global__ void k(const float *x, float *y, int D) { }\n"
@@ -122,8 +135,10 @@ static void launches_are_read_in_every_form (void **state)
         kc_program_text_destroy (&t);
     }
     free (first);
-    kc_program_text_t *t = case_parse ("//@ launch k<4, float><<<(4 + 2) * 2, 32, 1024>>>(x + 3*D, y, 7) cluster=[2] cooperative when D > 3\n"
-                                       "template <int N, class T> __global__ void k(const T *x, T *y, int D) { }\n");
+    kc_program_text_t *t = case_parse (
+        "//@ launch k<4, float><<<(4 + 2) * 2, 32, 1024>>>(x + 3*D, y, 7) cluster=[2] "
+        "cooperative when D > 3\n"
+        "template <int N, class T> __global__ void k(const T *x, T *y, int D) { }\n");
     const kc_program_kernel_t *k = t->program->blocks[0].steps[0].u.kernel;
     assert_string_equal (k->template[1], "float");
     assert_string_equal (k->grid[0], "(4 + 2) * 2");
@@ -139,10 +154,13 @@ static void launches_are_read_in_every_form (void **state)
 static void loops_and_conditions_become_blocks (void **state)
 {
     (void)state;
-    kc_program_text_t *t = case_parse ("//@ for t in T\n//@ launch a<<<1, 32>>>\n//@ for u in U\n//@ if u > 2\n//@ launch b<<<1, 32>>>\n"
-                                       "//@ end\n//@ end\n//@ launch c<<<1, 32>>>\n//@ end\n//@ if D > 4\n//@ launch a<<<1, 32>>>\n"
-                                       "//@ else\n//@ launch b<<<1, 32>>>\n//@ end\n"
-                                       "__global__ void a() { }\n__global__ void b() { }\n__global__ void c() { }\n");
+    kc_program_text_t *t = case_parse (
+        "//@ for t in T\n//@ launch a<<<1, 32>>>\n//@ for u in U\n//@ if u > 2\n//@ "
+        "launch b<<<1, 32>>>\n"
+        "//@ end\n//@ end\n//@ launch c<<<1, 32>>>\n//@ end\n//@ if D > 4\n//@ launch "
+        "a<<<1, 32>>>\n"
+        "//@ else\n//@ launch b<<<1, 32>>>\n//@ end\n"
+        "__global__ void a() { }\n__global__ void b() { }\n__global__ void c() { }\n");
     const kc_program_t *p = t->program;
     assert_int_equal (p->n_blocks, 3);
     assert_int_equal (p->blocks[0].n_for_, 2);
@@ -158,19 +176,24 @@ static void loops_and_conditions_become_blocks (void **state)
 static void task_lines_make_the_task (void **state)
 {
     (void)state;
-    kc_program_text_t *t = case_parse ("//@ task scale ; y = 2 x\n//@ dim B = 4096\n//@ dim N = 2 * B\n"
-                                       "//@ input x f32[B, N] fill=uniform(-1, 1)\n//@ inout s f32[B] fill=constant(0)\n"
-                                       "//@ output y f16[B, N]\n//@ check B=37\n//@ check B=3\n"
-                                       "//@ tune BLOCK in 128 64, 256\n//@ tune VEC in 1 2 for Vectorization_Refinement\n"
-                                       "//@ const ALPHA = 2.0\n//@ const BETA = ALPHA * 2\n"
-                                       "//@ scratch t like x\n//@ launch k<<<B, BLOCK>>>\n__global__ void k(const float *x) { }\n");
+    kc_program_text_t *t =
+        case_parse ("//@ task scale ; y = 2 x\n//@ dim B = 4096\n//@ dim N = 2 * B\n"
+                    "//@ input x f32[B, N] fill=uniform(-1, 1)\n//@ inout s f32[B] "
+                    "fill=constant(0)\n"
+                    "//@ output y f16[B, N]\n//@ check B=37\n//@ check B=3\n"
+                    "//@ tune BLOCK in 128 64, 256\n//@ tune VEC in 1 2 for "
+                    "Vectorization_Refinement\n"
+                    "//@ const ALPHA = 2.0\n//@ const BETA = ALPHA * 2\n"
+                    "//@ scratch t like x\n//@ launch k<<<B, BLOCK>>>\n__global__ void "
+                    "k(const float *x) { }\n");
     const kc_task_text_t *k = t->task;
     assert_string_equal (k->name, "scale");
     assert_string_equal (k->text, "y = 2 x");
     assert_int_equal (k->n_dims, 2);
     assert_string_equal (k->dims[1].value, "2 * B");
     assert_int_equal (k->n_tensors, 3);
-    assert_true (k->tensors[0].fill.kind == KC_CARD_FILL_KIND_UNIFORM && k->tensors[0].fill.a == -1);
+    assert_true (k->tensors[0].fill.kind == KC_CARD_FILL_KIND_UNIFORM
+                 && k->tensors[0].fill.a == -1);
     assert_true (k->tensors[1].role == KC_CARD_TENSOR_ROLE_INOUT);
     assert_int_equal (k->n_checks, 2);
     assert_int_equal (k->tunables[0].n_values, 3);
@@ -178,7 +201,8 @@ static void task_lines_make_the_task (void **state)
     assert_string_equal (k->tunables[1].method, "Vectorization_Refinement");
     assert_int_equal (kc_policy_default (k), KC_CARD_POLICY_FP16);
     assert_string_equal (kc_program_constant (t->program, "BLOCK")->value, "128");
-    assert_int_equal (kc_program_constant (t->program, "BETA")->type, KC_PROGRAM_CONSTANT_TYPE_FLOAT);
+    assert_int_equal (kc_program_constant (t->program, "BETA")->type,
+                      KC_PROGRAM_CONSTANT_TYPE_FLOAT);
     assert_string_equal (t->program->buffers[0].shape[1], "N");
     kc_program_text_destroy (&t);
 }
@@ -186,40 +210,60 @@ static void task_lines_make_the_task (void **state)
 static void errors_name_the_line_and_the_remedy (void **state)
 {
     (void)state;
-    case_text_refused ("\n//@ lunch k<<<1, 2>>>\n" K, "line 2: unknown plan line 'lunch'; did you mean 'launch'?");
-    case_text_refused ("//@ launch q<<<1, 2>>>\n" K, "line 1: the source has no kernel 'q'; did you mean 'k'?");
+    case_text_refused ("\n//@ lunch k<<<1, 2>>>\n" K,
+                       "line 2: unknown plan line 'lunch'; did you mean 'launch'?");
+    case_text_refused ("//@ launch q<<<1, 2>>>\n" K,
+                       "line 1: the source has no kernel 'q'; did you mean 'k'?");
     case_text_refused ("//@ launch k<<<1>>>\n" K,
-                       "line 1: a launch has <<<GRID, BLOCK>>> or <<<GRID, BLOCK, SHARED_BYTES>>>, 1 parts are given; several "
+                       "line 1: a launch has <<<GRID, BLOCK>>> or <<<GRID, BLOCK, "
+                       "SHARED_BYTES>>>, 1 parts are given; several "
                        "dimensions are [x, y]");
-    case_text_refused ("//@ launch k<<<1, 2>>>(x, y)\n" K,
-                       "line 1: k takes 3 arguments, 2 are given; without a list they bind by name");
+    case_text_refused (
+        "//@ launch k<<<1, 2>>>(x, y)\n" K,
+        "line 1: k takes 3 arguments, 2 are given; without a list they bind by name");
     case_text_refused ("//@ launch k<<<1, 2>>>(x, &y[3], D)\n" K,
-                       "line 1: parameter 'y' of k is a pointer: give TENSOR or TENSOR + OFFSET, not '&y[3]'");
-    case_text_refused ("//@ launch k<<<1 +, 2>>>\n" K, "line 1: expression '1 +', position 4: the expression ends too early");
-    case_text_refused ("//@ scratch t f33[4]\n" K, "line 1: an element type is expected, found 'f33'; did you mean 'f32'?");
-    case_text_refused ("//@ const x = 4\n//@ scratch x f32[4]\n" K, "line 2: 'x' is already the name of a constant");
+                       "line 1: parameter 'y' of k is a pointer: give TENSOR or TENSOR "
+                       "+ OFFSET, not '&y[3]'");
+    case_text_refused (
+        "//@ launch k<<<1 +, 2>>>\n" K,
+        "line 1: expression '1 +', position 4: the expression ends too early");
+    case_text_refused (
+        "//@ scratch t f33[4]\n" K,
+        "line 1: an element type is expected, found 'f33'; did you mean 'f32'?");
+    case_text_refused ("//@ const x = 4\n//@ scratch x f32[4]\n" K,
+                       "line 2: 'x' is already the name of a constant");
     case_text_refused ("//@ const min = 4\n" K,
-                       "line 1: 'min' is a word of the language or a fact of the device; choose another name");
-    case_text_refused ("//@ for t in 4\n//@ launch k<<<1, 2>>>\n" K, "line 1: //@ end is missing for this line");
+                       "line 1: 'min' is a word of the language or a fact of the "
+                       "device; choose another name");
+    case_text_refused ("//@ for t in 4\n//@ launch k<<<1, 2>>>\n" K,
+                       "line 1: //@ end is missing for this line");
     case_text_refused ("//@ end\n" K, "line 1: end without for, if or prepare");
-    case_text_refused ("//@ matmul out=y a=x b=w act=rleu\n" K, "line 1: act cannot be 'rleu'; did you mean 'relu'?");
-    case_text_refused ("//@ matmul out=y a=x\n" K, "line 1: matmul: b must be given: a name (letters, digits and _, no digit first) of 1 to 64 characters");
-    case_text_refused (K, "no line says how to run the kernels; add for example: //@ launch k<<<GRID, BLOCK>>>");
+    case_text_refused ("//@ matmul out=y a=x b=w act=rleu\n" K,
+                       "line 1: act cannot be 'rleu'; did you mean 'relu'?");
+    case_text_refused ("//@ matmul out=y a=x\n" K,
+                       "line 1: matmul: b must be given: a name (letters, digits and "
+                       "_, no digit first) of 1 to 64 characters");
+    case_text_refused (K, "no line says how to run the kernels; add for example: //@ "
+                          "launch k<<<GRID, BLOCK>>>");
     case_text_refused (K "void run() { k<<<1, 2>>>(x, y, 3); }\n",
-                       "the kernels are launched by host code, which never runs here; write //@ launch lines (a plain launcher "
+                       "the kernels are launched by host code, which never runs here; "
+                       "write //@ launch lines (a plain launcher "
                        "can be lifted)");
     case_text_refused ("int main() { return 0; }\n",
-                       "there is no __global__ kernel and no //@ line with a step; a program is CUDA device code with //@ "
+                       "there is no __global__ kernel and no //@ line with a step; a "
+                       "program is CUDA device code with //@ "
                        "launch lines");
     case_text_refused ("//@ input x f32[4] fill=normal(0)\n" K,
-                       "line 1: fill normal takes 2 numbers in parentheses, as in normal(0, 1), uniform(-1, 1), integer(0, 9), "
+                       "line 1: fill normal takes 2 numbers in parentheses, as in "
+                       "normal(0, 1), uniform(-1, 1), integer(0, 9), "
                        "bool(0.5), constant(0), permutation");
 }
 
 static void a_kernel_that_no_line_launches_is_a_warning (void **state)
 {
     (void)state;
-    kc_program_text_t *t = case_parse ("//@ launch k<<<1, 2>>>\n" K "__global__ void idle() { }\n");
+    kc_program_text_t *t =
+        case_parse ("//@ launch k<<<1, 2>>>\n" K "__global__ void idle() { }\n");
     assert_int_equal (t->n_warnings, 1);
     assert_string_equal (t->warnings[0], "line 3: no line launches kernel idle");
     kc_program_text_destroy (&t);
@@ -232,18 +276,23 @@ static void one_thing_is_changed_by_name (void **state)
     char *before = s_hash (t->program);
     kc_err_t err = {0};
     assert_int_equal (kc_program_change (t->program, "N", "8", &err), 0);
-    assert_int_equal (kc_program_change (t->program, "compile.fast_math", "true", &err), 0);
-    assert_int_equal (kc_program_change (t->program, "compile.max_registers", "64", &err), 0);
+    assert_int_equal (kc_program_change (t->program, "compile.fast_math", "true", &err),
+                      0);
+    assert_int_equal (
+        kc_program_change (t->program, "compile.max_registers", "64", &err), 0);
     assert_int_equal (kc_program_change (t->program, "launch", "graph", &err), 0);
     char *value = kc_program_value (t->program, "compile.max_registers");
     assert_string_equal (value, "64");
     free (value);
-    assert_int_equal (kc_program_change (t->program, "compile.max_registers", "7", &err), -1);
+    assert_int_equal (
+        kc_program_change (t->program, "compile.max_registers", "7", &err), -1);
     assert_int_equal (kc_program_change (t->program, "M", "7", &err), -1);
     assert_int_equal (err.code, KC_ENOTFOUND);
     assert_int_equal (kc_program_change (t->program, "N", "4", &err), 0);
-    assert_int_equal (kc_program_change (t->program, "compile.fast_math", "false", &err), 0);
-    assert_int_equal (kc_program_change (t->program, "compile.max_registers", "", &err), 0);
+    assert_int_equal (
+        kc_program_change (t->program, "compile.fast_math", "false", &err), 0);
+    assert_int_equal (kc_program_change (t->program, "compile.max_registers", "", &err),
+                      0);
     assert_int_equal (kc_program_change (t->program, "launch", "auto", &err), 0);
     char *after = s_hash (t->program);
     assert_string_equal (before, after);

@@ -4,7 +4,9 @@
 #include "common/model/kc_promote.h"
 #include "model_cases.h"
 
-#define TASK "//@ task t\n//@ dim N = 64\n//@ input x f32[N]\n//@ output y f32[N]\n//@ check N=33\n"
+#define TASK                                                                           \
+    "//@ task t\n//@ dim N = 64\n//@ input x f32[N]\n//@ output y f32[N]\n//@ check "  \
+    "N=33\n"
 
 static kc_card_t *s_card (const char *text)
 {
@@ -64,17 +66,22 @@ static void types_literals_and_functions_become_double (void **state)
     (void)state;
     s_becomes (K ("y[0] = 1.f + .5F * expf(x[0]) - 1e-3f + 0xFF + 0x1p-3f + (float)3;"),
                D ("y[0] = 1. + .5 * exp(x[0]) - 1e-3 + 0xFF + 0x1p-3 + (double)3;"));
-    s_becomes (K ("float4 v = *reinterpret_cast<const float4 *>(x); y[0] = fmaxf(v.x, __expf(v.y)); // 1.f"),
-               D ("double4 v = *reinterpret_cast<const double4 *>(x); y[0] = fmax(v.x, exp(v.y)); // 1.f"));
-    s_becomes ("#define HALF 0.5f\n#include \"kc_tools.h\"\n" K ("y[0] = HALF * f_rsqrtf;"),
-               "#define HALF 0.5\n#include \"kc_tools.h\"\n" D ("y[0] = HALF * f_rsqrtf;"));
+    s_becomes (K ("float4 v = *reinterpret_cast<const float4 *>(x); y[0] = fmaxf(v.x, "
+                  "__expf(v.y)); // 1.f"),
+               D ("double4 v = *reinterpret_cast<const double4 *>(x); y[0] = fmax(v.x, "
+                  "exp(v.y)); // 1.f"));
+    s_becomes (
+        "#define HALF 0.5f\n#include \"kc_tools.h\"\n" K ("y[0] = HALF * f_rsqrtf;"),
+        "#define HALF 0.5\n#include \"kc_tools.h\"\n" D ("y[0] = HALF * f_rsqrtf;"));
 }
 
 static void helpers_come_without_moving_a_line (void **state)
 {
     (void)state;
-    kc_card_t *card = s_card (TASK "//@ launch k<<<1, 32, 128>>>\n__global__ void k(const float *x, float *y) {\n"
-                                   "extern __shared__ float s[]; y[0] = __fdividef(x[0], __saturatef(s[0])); }\n"),
+    kc_card_t *card = s_card (TASK "//@ launch k<<<1, 32, 128>>>\n__global__ void "
+                                   "k(const float *x, float *y) {\n"
+                                   "extern __shared__ float s[]; y[0] = "
+                                   "__fdividef(x[0], __saturatef(s[0])); }\n"),
               *twin;
     kc_program_t *p = kc_promote (card, card->seed, &twin, NULL);
     assert_non_null (p);
@@ -100,7 +107,8 @@ static void what_has_no_double_form_is_refused (void **state)
     (void)state;
     s_stays (K ("asm(\"\");"), "inline assembly");
     s_stays (K ("y[0] = __int_as_float(3);"), "the bits of a float");
-    s_stays (K ("int i = *reinterpret_cast<const int *>(x); y[0] = i;"), "read as another type");
+    s_stays (K ("int i = *reinterpret_cast<const int *>(x); y[0] = i;"),
+             "read as another type");
     s_stays (K ("int i = *(const int *)x; y[0] = i;"), "read as another type");
     s_stays (K ("__half h; y[0] = 0;"), "half types");
     s_stays (K ("extern __shared__ char raw[]; y[0] = raw[0];"), "carved by bytes");
@@ -113,7 +121,8 @@ static void every_example_has_a_valid_double_form (void **state)
     (void)state;
     static const char *const names[] = {"matmul", "reduction", "softmax", "transpose"};
     for (size_t i = 0; i < 4; i++) {
-        char *path = kc_asprintf ("deploy/examples/%s.cu", names[i]), *text = case_read (path, NULL);
+        char *path = kc_asprintf ("deploy/examples/%s.cu", names[i]),
+             *text = case_read (path, NULL);
         kc_card_t *card = s_card (text), *twin;
         kc_err_t err = {0};
         kc_program_t *p = kc_promote (card, card->seed, &twin, &err);

@@ -22,11 +22,14 @@ static kc_signatures_t *s_read (const char *source)
 static void a_plain_kernel_is_read_with_types_and_lines (void **state)
 {
     (void)state;
-    kc_signatures_t *s = s_read ("// __global__ void no (int a) {}\n"
-                                 "extern \"C\" __global__ void __launch_bounds__(256, 2)\n"
-                                 "soft(const float *__restrict__ x, float4* y, int N, const unsigned long long big,\n"
-                                 "     const __grid_constant__ CUtensorMap map, __half const * h, float s[], bool f)\n"
-                                 "{ }\n");
+    kc_signatures_t *s =
+        s_read ("// __global__ void no (int a) {}\n"
+                "extern \"C\" __global__ void __launch_bounds__(256, 2)\n"
+                "soft(const float *__restrict__ x, float4* y, int N, const unsigned "
+                "long long big,\n"
+                "     const __grid_constant__ CUtensorMap map, __half const * h, float "
+                "s[], bool f)\n"
+                "{ }\n");
     assert_int_equal (s->n, 1);
     const kc_kernel_signature_t *k = kc_signatures_find (s, "soft");
     assert_non_null (k);
@@ -35,7 +38,8 @@ static void a_plain_kernel_is_read_with_types_and_lines (void **state)
     assert_int_equal (k->n_params, 8);
     const kc_param_t *p = k->params;
     assert_string_equal (p[0].name, "x");
-    assert_true (p[0].pointer && p[0].is_const && p[0].base == KC_C_F32 && p[0].size == 8);
+    assert_true (p[0].pointer && p[0].is_const && p[0].base == KC_C_F32
+                 && p[0].size == 8);
     assert_true (p[1].pointer && !p[1].is_const && p[1].lanes == 4);
     assert_true (!p[2].pointer && p[2].base == KC_C_I32 && p[2].size == 4);
     assert_true (p[3].base == KC_C_U64 && p[3].size == 8 && p[3].line == 3);
@@ -49,20 +53,23 @@ static void a_plain_kernel_is_read_with_types_and_lines (void **state)
 static void templates_namespaces_and_attributes_are_understood (void **state)
 {
     (void)state;
-    kc_signatures_t *s = s_read ("namespace a { namespace {\n"
-                                 "template <int N, typename T = float, class U = std::pair<int, int>>\n"
-                                 "__global__ __attribute__((used)) void k(const T *x, U *y, std::uint32_t n = 3) { if (1 > 0) { } }\n"
-                                 "} }\n"
-                                 "__global__ void later(float *x);\n"
-                                 "__global__ void later(float *out) { }\n"
-                                 "__global__ void none() { }\n");
+    kc_signatures_t *s =
+        s_read ("namespace a { namespace {\n"
+                "template <int N, typename T = float, class U = std::pair<int, int>>\n"
+                "__global__ __attribute__((used)) void k(const T *x, U *y, "
+                "std::uint32_t n = 3) { if (1 > 0) { } }\n"
+                "} }\n"
+                "__global__ void later(float *x);\n"
+                "__global__ void later(float *out) { }\n"
+                "__global__ void none() { }\n");
     assert_int_equal (s->n, 3);
     const kc_kernel_signature_t *k = kc_signatures_find (s, "k");
     assert_non_null (k);
     assert_int_equal (k->n_template, 3);
     assert_string_equal (k->template_names[0], "N");
     assert_true (!k->template_types[0] && k->template_types[1] && k->template_types[2]);
-    assert_true (k->params[0].base == KC_C_TEMPLATE && k->params[0].pointer && k->params[0].is_const);
+    assert_true (k->params[0].base == KC_C_TEMPLATE && k->params[0].pointer
+                 && k->params[0].is_const);
     assert_true (k->params[2].base == KC_C_U32);
     assert_string_equal (kc_signatures_find (s, "later")->params[0].name, "out");
     assert_int_equal (kc_signatures_find (s, "none")->n_params, 0);
@@ -72,11 +79,12 @@ static void templates_namespaces_and_attributes_are_understood (void **state)
 static void module_variables_are_listed (void **state)
 {
     (void)state;
-    kc_signatures_t *s = s_read ("__constant__ float table[16], other[2] = {1, 2};\n"
-                                 "__device__ int counter;\n"
-                                 "__device__ __forceinline__ float f(float x) { __shared__ int z; return x; }\n"
-                                 "static __device__ __constant__ int c2 = 4;\n"
-                                 "struct S { float a; };\n");
+    kc_signatures_t *s = s_read (
+        "__constant__ float table[16], other[2] = {1, 2};\n"
+        "__device__ int counter;\n"
+        "__device__ __forceinline__ float f(float x) { __shared__ int z; return x; }\n"
+        "static __device__ __constant__ int c2 = 4;\n"
+        "struct S { float a; };\n");
     assert_int_equal (s->n_symbols, 4);
     assert_true (kc_signatures_symbol (s, "table")->constant);
     assert_true (kc_signatures_symbol (s, "other")->constant);
@@ -90,8 +98,11 @@ static void signatures_made_by_macros_say_so (void **state)
 {
     (void)state;
     kc_err_t err = {0};
-    assert_null (kc_signatures_read ("\n__global__ void KERNEL(softmax)(const float *x) { }\n", &err));
-    assert_string_equal (err.text, "line 2: signatures made by macros are not supported, write it out: KERNEL");
+    assert_null (kc_signatures_read (
+        "\n__global__ void KERNEL(softmax)(const float *x) { }\n", &err));
+    assert_string_equal (
+        err.text,
+        "line 2: signatures made by macros are not supported, write it out: KERNEL");
     assert_null (kc_signatures_read ("__global__ void k(float, int) { }\n", &err));
     assert_string_equal (err.text, "line 1: a parameter has no name in kernel k");
     assert_null (kc_signatures_read ("__global__ void k(const float *x { }\n", &err));
@@ -104,9 +115,15 @@ static void vector_types_have_their_sizes (void **state)
         const char *type;
         kc_ctype_t base;
         int lanes;
-    } rows[] = {{"float2", KC_C_F32, 2},       {"int4", KC_C_I32, 4},          {"unsigned int", KC_C_U32, 1},
-                {"long long int", KC_C_I64, 1}, {"__nv_bfloat162", KC_C_BF16, 2}, {"uchar4", KC_C_BYTE, 4},
-                {"unsigned", KC_C_U32, 1},      {"double2", KC_C_F64, 2},        {"short", KC_C_I16, 1}};
+    } rows[] = {{"float2", KC_C_F32, 2},
+                {"int4", KC_C_I32, 4},
+                {"unsigned int", KC_C_U32, 1},
+                {"long long int", KC_C_I64, 1},
+                {"__nv_bfloat162", KC_C_BF16, 2},
+                {"uchar4", KC_C_BYTE, 4},
+                {"unsigned", KC_C_U32, 1},
+                {"double2", KC_C_F64, 2},
+                {"short", KC_C_I16, 1}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         kc_ctype_t base;
         int lanes;

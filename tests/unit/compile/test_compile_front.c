@@ -504,7 +504,7 @@ static void compile_bombs_end_by_their_limits (void **state)
         "__device__ const int big[1 << 30] = {1};\n"
         "extern \"C\" __global__ void k (int *x) { x[0] = big[x[1]]; }\n",
     };
-    help_t *h = help_open (FRONT, "ulimit -t 3", false);
+    help_t *h = help_open (FRONT, "ulimit -t 1", false);
     for (size_t i = 0; i < KC_COUNT (bombs); i++) {
         kc_compiled_t *c = help_compile (h, bombs[i], "k");
         if (c->status != KC_VERDICT_STATUS_COMPILE_ERROR && c->status != KC_VERDICT_STATUS_TIMEOUT)

@@ -1,9 +1,10 @@
 // kc_compile_cache.c - compiled results on disk, shared by every daemon of a user
 //
-// <dir>/<2 digits of the key>/<key>: 64 hex digits of the SHA-256 of what follows, a newline, the encoded
-// result.  Entries are written under another name and renamed, so a reader sees all of one or nothing; two
-// writers of the same key write the same bytes.  An entry that does not match its digest or its format is
-// deleted.  Reading sets the entry's time (at most hourly), deleting goes from the oldest time on, a few
+// <dir>/<2 digits of the key>/<key>: 64 hex digits of the SHA-256 of what follows, a
+// newline, the encoded result.  Entries are written under another name and renamed, so
+// a reader sees all of one or nothing; two writers of the same key write the same
+// bytes.  An entry that does not match its digest or its format is deleted.  Reading
+// sets the entry's time (at most hourly), deleting goes from the oldest time on, a few
 // entries at a time; deleting an entry that another process reads is harmless.
 
 #include <dirent.h>
@@ -22,10 +23,10 @@
 #include "common/util/kc_mem.h"
 
 enum {
-    S_ENTRIES = 200000,   // looked at by one trim
-    S_TOUCH_S = 3600,     // an entry's time is not set more often
-    S_TRIM_EVERY = 64,    // puts between looks at the size
-    S_STALE_S = 600,      // temporary files older than this belong to nobody
+    S_ENTRIES = 200000, // looked at by one trim
+    S_TOUCH_S = 3600,   // an entry's time is not set more often
+    S_TRIM_EVERY = 64,  // puts between looks at the size
+    S_STALE_S = 600,    // temporary files older than this belong to nobody
 };
 
 struct kc_compile_cache {
@@ -93,7 +94,8 @@ kc_compiled_t *kc_compile_cache_get (kc_compile_cache_t *self, const char *key)
     return c;
 }
 
-void kc_compile_cache_put (kc_compile_cache_t *self, const char *key, const kc_compiled_t *c)
+void kc_compile_cache_put (kc_compile_cache_t *self, const char *key,
+                           const kc_compiled_t *c)
 {
     kc_buf_t body = {0};
     kc_compiled_put (&body, c);
@@ -107,7 +109,8 @@ void kc_compile_cache_put (kc_compile_cache_t *self, const char *key, const kc_c
     char *path = s_path (self, key);
     kc_err_t err;
     // A full or read-only disk costs the cache, not the result.
-    if (kc_fs_mkdir (folder, 0700, &err) < 0 || kc_fs_write (path, file.data, file.size, 0600, false, &err) < 0)
+    if (kc_fs_mkdir (folder, 0700, &err) < 0
+        || kc_fs_write (path, file.data, file.size, 0600, false, &err) < 0)
         kc_log (KC_WARN, "compile.cache.write", "text", "s", err.text, NULL);
     free (path);
     free (folder);
@@ -129,7 +132,8 @@ static int s_by_time (const void *a, const void *b)
     return x->time < y->time ? -1 : x->time > y->time;
 }
 
-static void s_scan_folder (const char *folder, s_entry_t **entries, size_t *n, size_t *room)
+static void s_scan_folder (const char *folder, s_entry_t **entries, size_t *n,
+                           size_t *room)
 {
     DIR *d = opendir (folder);
     if (!d)
@@ -138,17 +142,19 @@ static void s_scan_folder (const char *folder, s_entry_t **entries, size_t *n, s
         struct stat st;
         if (e->d_name[0] == '.' && (e->d_name[1] == 0 || e->d_name[1] == '.'))
             continue;
-        if (fstatat (dirfd (d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG (st.st_mode))
+        if (fstatat (dirfd (d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0
+            || !S_ISREG (st.st_mode))
             continue;
         if (*n == *room) {
             *room = *room ? *room * 2 : 256;
             *entries = (s_entry_t *)kc_realloc (*entries, *room * sizeof **entries);
         }
-        (*entries)[(*n)++] = (s_entry_t){.path = kc_fs_join (folder, e->d_name),
-                                         .size = st.st_size,
-                                         .time = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
-                                         .key = strspn (e->d_name, "0123456789abcdef") == KC_SHA_HEX - 1
-                                                && e->d_name[KC_SHA_HEX - 1] == 0};
+        (*entries)[(*n)++] = (s_entry_t){
+            .path = kc_fs_join (folder, e->d_name),
+            .size = st.st_size,
+            .time = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
+            .key = strspn (e->d_name, "0123456789abcdef") == KC_SHA_HEX - 1
+                   && e->d_name[KC_SHA_HEX - 1] == 0};
     }
     closedir (d);
 }
@@ -171,7 +177,8 @@ int kc_compile_cache_trim (kc_compile_cache_t *self, int most)
     clock_gettime (CLOCK_REALTIME, &now);
     int gone = 0;
     for (size_t i = 0; i < n && gone < most; i++) {
-        bool stale = !entries[i].key && now.tv_sec - entries[i].time / 1000000000 > S_STALE_S;
+        bool stale =
+            !entries[i].key && now.tv_sec - entries[i].time / 1000000000 > S_STALE_S;
         if (!stale && (total <= self->bytes || !entries[i].key))
             continue;
         if (unlink (entries[i].path) == 0) {

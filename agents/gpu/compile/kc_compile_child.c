@@ -1,7 +1,9 @@
-// kc_compile_child.c - one compilation, closed in, and nothing else: what "kc-runner compile" does
+// kc_compile_child.c - one compilation, closed in, and nothing else: what "kc-runner
+// compile" does
 //
-// Whatever happens in here (a bomb, a crash of the compiler, code that takes the compiler over) costs this
-// process only.  The parent judges a missing result by how the process ended.
+// Whatever happens in here (a bomb, a crash of the compiler, code that takes the
+// compiler over) costs this process only.  The parent judges a missing result by how
+// the process ended.
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -19,8 +21,14 @@
 enum { S_EXIT_OK = 0, S_EXIT_REQUEST = 70, S_EXIT_RESULT = 71 };
 
 // Folders that a dynamically linked clang needs, besides its own.
-static const char *const s_system[] = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
-                                       "/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/etc/ld.so.cache", "/dev/null"};
+static const char *const s_system[] = {"/lib/x86_64-linux-gnu",
+                                       "/usr/lib/x86_64-linux-gnu",
+                                       "/lib/aarch64-linux-gnu",
+                                       "/usr/lib/aarch64-linux-gnu",
+                                       "/lib64",
+                                       "/usr/lib64",
+                                       "/etc/ld.so.cache",
+                                       "/dev/null"};
 
 static char *s_folder (const char *path)
 {
@@ -39,7 +47,8 @@ static void s_close_in (const kc_sandbox_t *box, kc_compiled_t *c)
     if (kc_sandbox_close (box, &err) == 0)
         return;
     kc_log (KC_WARN, "compile.open", "reason", "s", err.text, NULL);
-    kc_compiled_note (c, "the compiler was not confined to its own files: %s", err.text);
+    kc_compiled_note (c, "the compiler was not confined to its own files: %s",
+                      err.text);
 }
 
 static void s_nvrtc (const kc_compile_request_t *r, kc_compiled_t *c)
@@ -50,13 +59,19 @@ static void s_nvrtc (const kc_compile_request_t *r, kc_compiled_t *c)
         kc_compiled_find (c, KC_VERDICT_STATUS_INFRA_ERROR, 0, "%s", err.text);
         return;
     }
-    // NVRTC opens libnvrtc-builtins by its bare name at the first compilation.  The loader finds it loaded
-    // already, wherever it lies, and nothing at all needs to stay readable.
+    // NVRTC opens libnvrtc-builtins by its bare name at the first compilation.  The
+    // loader finds it loaded already, wherever it lies, and nothing at all needs to
+    // stay readable.
     char *folder = s_folder (api->path);
-    char *builtins = kc_asprintf ("%s/libnvrtc-builtins.so.%d.%d", folder, api->major, api->minor);
+    char *builtins =
+        kc_asprintf ("%s/libnvrtc-builtins.so.%d.%d", folder, api->major, api->minor);
     void *loaded = dlopen (builtins, RTLD_NOW | RTLD_GLOBAL);
     kc_sandbox_t box = {.read = {"/dev/null"}, .write = {r->tmp}};
     s_close_in (&box, c);
+    // The working directory's name goes into line tables: always the same one, and none
+    // of ours.
+    if (chdir ("/") < 0)
+        kc_log (KC_WARN, "compile.chdir", NULL);
     kc_front_nvrtc (api, r, c);
     kc_nvrtc_api_destroy (&api);
     if (loaded)
@@ -73,7 +88,8 @@ static void s_clang (const kc_compile_request_t *r, kc_compiled_t *c)
     char *above = s_folder (folder); // <llvm>/bin and <llvm>/lib
     box.read[n++] = r->tool;
     // A clang in /usr/bin would open all of /usr: then its folder is enough.
-    box.read[n++] = strcmp (above, "/usr") == 0 || strcmp (above, "/") == 0 ? folder : above;
+    box.read[n++] =
+        strcmp (above, "/usr") == 0 || strcmp (above, "/") == 0 ? folder : above;
     for (size_t i = 0; i < KC_COUNT (s_system); i++)
         box.read[n++] = s_system[i];
     s_close_in (&box, c);

@@ -1,8 +1,9 @@
 // kc_compile_hash.c - the identity of compiled code: canonical plan + code bytes
 //
-// Of a cubin only sections that decide what runs are hashed, in order of their names: .text, .nv.constant,
-// .nv.info, .nv.shared, .nv.global.init.  Symbol tables, line tables and notes change with the file name or the
-// time.  A cubin comes from a child that may lie, so every offset is checked before it is used.
+// Of a cubin only sections that decide what runs are hashed, in order of their names:
+// .text, .nv.constant, .nv.info, .nv.shared, .nv.global.init.  Symbol tables, line
+// tables and notes change with the file name or the time.  A cubin comes from a child
+// that may lie, so every offset is checked before it is used.
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,13 @@
 #include "agents/gpu/compile/kc_compile_int.h"
 #include "common/util/kc_mem.h"
 
-enum { S_SECTIONS = 65535, S_EHDR = 64, S_SHDR = 64, S_NOBITS = 8, S_CUDA_MACHINE = 190 };
+enum {
+    S_SECTIONS = 65535,
+    S_EHDR = 64,
+    S_SHDR = 64,
+    S_NOBITS = 8,
+    S_CUDA_MACHINE = 190
+};
 
 typedef struct s_section {
     const char *name;
@@ -33,24 +40,29 @@ static bool s_inside (uint64_t offset, uint64_t size, uint64_t total)
 }
 
 // Sections of an ELF64 file, or NULL.
-static s_section_t *s_sections (const unsigned char *elf, size_t size, size_t *n_p, kc_err_t *err)
+static s_section_t *s_sections (const unsigned char *elf, size_t size, size_t *n_p,
+                                kc_err_t *err)
 {
     if (size < S_EHDR || memcmp (elf, "\177ELF\2\1", 6) != 0) {
         kc_fail (err, KC_EINVALID, "cubin: not a 64-bit little-endian ELF file");
         return NULL;
     }
     if (s_le (elf + 18, 2) != S_CUDA_MACHINE) {
-        kc_fail (err, KC_EINVALID, "cubin: machine %llu is not a CUDA device", (unsigned long long)s_le (elf + 18, 2));
+        kc_fail (err, KC_EINVALID, "cubin: machine %llu is not a CUDA device",
+                 (unsigned long long)s_le (elf + 18, 2));
         return NULL;
     }
-    uint64_t at = s_le (elf + 40, 8), each = s_le (elf + 58, 2), n = s_le (elf + 60, 2), names = s_le (elf + 62, 2);
+    uint64_t at = s_le (elf + 40, 8), each = s_le (elf + 58, 2), n = s_le (elf + 60, 2),
+             names = s_le (elf + 62, 2);
     if (each != S_SHDR || n == 0 || names >= n || !s_inside (at, each * n, size)) {
         kc_fail (err, KC_EINVALID, "cubin: the section table lies outside of the file");
         return NULL;
     }
     const unsigned char *name_head = elf + at + names * each;
-    uint64_t strings = s_le (name_head + 24, 8), strings_size = s_le (name_head + 32, 8);
-    if (!s_inside (strings, strings_size, size) || strings_size == 0 || elf[strings + strings_size - 1] != 0) {
+    uint64_t strings = s_le (name_head + 24, 8),
+             strings_size = s_le (name_head + 32, 8);
+    if (!s_inside (strings, strings_size, size) || strings_size == 0
+        || elf[strings + strings_size - 1] != 0) {
         kc_fail (err, KC_EINVALID, "cubin: the section names lie outside of the file");
         return NULL;
     }
@@ -60,9 +72,11 @@ static s_section_t *s_sections (const unsigned char *elf, size_t size, size_t *n
         uint64_t name = s_le (head, 4), offset = s_le (head + 24, 8);
         out[i].type = (uint32_t)s_le (head + 4, 4);
         out[i].size = s_le (head + 32, 8);
-        if (name >= strings_size || (out[i].type != S_NOBITS && !s_inside (offset, out[i].size, size))) {
+        if (name >= strings_size
+            || (out[i].type != S_NOBITS && !s_inside (offset, out[i].size, size))) {
             free (out);
-            kc_fail (err, KC_EINVALID, "cubin: section %llu lies outside of the file", (unsigned long long)i);
+            kc_fail (err, KC_EINVALID, "cubin: section %llu lies outside of the file",
+                     (unsigned long long)i);
             return NULL;
         }
         out[i].name = (const char *)elf + strings + name;
@@ -74,7 +88,8 @@ static s_section_t *s_sections (const unsigned char *elf, size_t size, size_t *n
 
 static bool s_counts (const s_section_t *s)
 {
-    static const char *const prefixes[] = {".text", ".nv.constant", ".nv.info", ".nv.shared", ".nv.global"};
+    static const char *const prefixes[] = {".text", ".nv.constant", ".nv.info",
+                                           ".nv.shared", ".nv.global"};
     for (size_t i = 0; i < KC_COUNT (prefixes); i++)
         if (strncmp (s->name, prefixes[i], strlen (prefixes[i])) == 0)
             return true;
@@ -110,10 +125,13 @@ static int s_hash_cubin (kc_sha_t *sha, const void *data, size_t size, kc_err_t 
     return used ? 0 : kc_fail (err, KC_EINVALID, "cubin: no code section");
 }
 
-// A line of PTX that does not change what runs: comments, positions, debug labels and sections.
+// A line of PTX that does not change what runs: comments, positions, debug labels and
+// sections.
 static bool s_idle (const char *p, size_t n)
 {
-    static const char *const starts[] = {"//", ".loc", ".file", "Ltmp", "Lfunc_begin", "Lfunc_end", "$L__tmp", "$L__func"};
+    static const char *const starts[] = {"//",      ".loc",        ".file",
+                                         "Ltmp",    "Lfunc_begin", "Lfunc_end",
+                                         "$L__tmp", "$L__func"};
     if (n == 0)
         return true;
     for (size_t i = 0; i < KC_COUNT (starts); i++)
@@ -154,7 +172,8 @@ static void s_hash_ptx (kc_sha_t *sha, const char *ptx)
     }
 }
 
-int kc_code_hash (const char *plan, const kc_compiled_t *code, char hex[KC_SHA_HEX], kc_err_t *err)
+int kc_code_hash (const char *plan, const kc_compiled_t *code, char hex[KC_SHA_HEX],
+                  kc_err_t *err)
 {
     kc_sha_t sha;
     kc_sha_init (&sha);

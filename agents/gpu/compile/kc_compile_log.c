@@ -1,9 +1,10 @@
 // kc_compile_log.c - what the compilers said, made safe and made into findings
 //
-// Three dialects: NVRTC "file(line): error: text", clang "file:line:col: error: text", ptxas
-// "ptxas file, line N; error : text".  A diagnosis is its headline and the lines up to the next one.  Only
-// diagnoses about the author's file, the constants and the include tree are shown with their text: the
-// compiler quotes the line that it complains about, so one about a file of the host would show its content.
+// Three dialects: NVRTC "file(line): error: text", clang "file:line:col: error: text",
+// ptxas "ptxas file, line N; error : text".  A diagnosis is its headline and the lines
+// up to the next one.  Only diagnoses about the author's file, the constants and the
+// include tree are shown with their text: the compiler quotes the line that it
+// complains about, so one about a file of the host would show its content.
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -19,10 +20,10 @@ typedef enum s_level { S_NONE, S_NOTE, S_WARNING, S_ERROR } s_level_t;
 typedef struct s_line {
     const char *text; // of the whole line
     size_t size;
-    s_level_t level;  // S_NONE: a continuation
+    s_level_t level; // S_NONE: a continuation
     char file[S_FILE];
-    int64_t number;   // line in 'file', 0 = none
-    const char *say;  // the message
+    int64_t number;  // line in 'file', 0 = none
+    const char *say; // the message
     size_t say_size;
     bool ptxas;
 } s_line_t;
@@ -33,8 +34,14 @@ static const struct s_word {
     const char *word;
     s_level_t level;
 } s_words[] = {
-    {"fatal error", S_ERROR}, {"catastrophic error", S_ERROR}, {"internal error", S_ERROR}, {"error", S_ERROR},
-    {"warning", S_WARNING},   {"note", S_NOTE},                {"remark", S_NOTE},          {"fatal", S_ERROR},
+    {"fatal error", S_ERROR},
+    {"catastrophic error", S_ERROR},
+    {"internal error", S_ERROR},
+    {"error", S_ERROR},
+    {"warning", S_WARNING},
+    {"note", S_NOTE},
+    {"remark", S_NOTE},
+    {"fatal", S_ERROR},
     {"info", S_NOTE},
 };
 
@@ -155,21 +162,24 @@ static s_owner_t s_owner (const char *file)
         return S_CONSTANTS;
     if (strcmp (file, KC_COMPILE_NAMES) == 0 || strcmp (file, "__nv_name_map") == 0)
         return S_NAMES;
-    if (file[0] == '<' || strncmp (file, "__nv_", 5) == 0 || kc_prelude_find (file, strlen (file)))
+    if (file[0] == '<' || strncmp (file, "__nv_", 5) == 0
+        || kc_prelude_find (file, strlen (file)))
         return S_TREE;
     return S_FOREIGN;
 }
 
 // ---- findings ----
 
-// The author's line that led to a diagnosis inside the include tree: a clang note in the author's file, or
-// NVRTC's "at line 12 of program.cu".  0 when neither follows.
+// The author's line that led to a diagnosis inside the include tree: a clang note in
+// the author's file, or NVRTC's "at line 12 of program.cu".  0 when neither follows.
 static int64_t s_led_from (const s_line_t *lines, size_t n, size_t at)
 {
     static const char of[] = " of " KC_COMPILE_MAIN;
-    for (size_t i = at + 1; i < n && lines[i].level != S_ERROR && lines[i].level != S_WARNING; i++) {
+    for (size_t i = at + 1;
+         i < n && lines[i].level != S_ERROR && lines[i].level != S_WARNING; i++) {
         const s_line_t *l = &lines[i];
-        if (l->level == S_NOTE && strcmp (l->file, KC_COMPILE_MAIN) == 0 && l->number > 0)
+        if (l->level == S_NOTE && strcmp (l->file, KC_COMPILE_MAIN) == 0
+            && l->number > 0)
             return l->number;
         if (l->level != S_NONE)
             continue;
@@ -177,7 +187,8 @@ static int64_t s_led_from (const s_line_t *lines, size_t n, size_t at)
             if (strncmp (l->text + k, "at line ", 8) == 0) {
                 int64_t number;
                 const char *r = s_number (l->text + k + 8, l->text + l->size, &number);
-                if (r && (size_t)(l->text + l->size - r) >= sizeof of - 1 && strncmp (r, of, sizeof of - 1) == 0)
+                if (r && (size_t)(l->text + l->size - r) >= sizeof of - 1
+                    && strncmp (r, of, sizeof of - 1) == 0)
                     return number;
             }
     }
@@ -193,60 +204,83 @@ static bool s_has (const s_line_t *l, const char *what)
 static const char *s_fix (const s_line_t *l)
 {
     if (s_has (l, "could not open source file") || s_has (l, "file not found")) {
-        if (s_has (l, "torch/") || s_has (l, "ATen/") || s_has (l, "c10/") || s_has (l, "pybind11"))
-            return "host code and its headers are not part of a kernel program: keep the kernels and say with //@ lines "
+        if (s_has (l, "torch/") || s_has (l, "ATen/") || s_has (l, "c10/")
+            || s_has (l, "pybind11"))
+            return "host code and its headers are not part of a kernel program: keep "
+                   "the kernels and say with //@ lines "
                    "how they are launched";
         if (s_has (l, "cub/") || s_has (l, "thrust/"))
-            return "cub and thrust are not available: kc::warp_sum, kc::block_sum, kc::block_max, kc::block_argmax "
-                   "(always included) or cooperative_groups.h do what most kernels want them for";
+            return "cub and thrust are not available: kc::warp_sum, kc::block_sum, "
+                   "kc::block_max, kc::block_argmax "
+                   "(always included) or cooperative_groups.h do what most kernels "
+                   "want them for";
         if (s_has (l, "cutlass") || s_has (l, "cute/"))
-            return "CUTLASS is not available: kc_mma.h and kc_hopper.h have ldmatrix, mma, cp.async, TMA and wgmma";
+            return "CUTLASS is not available: kc_mma.h and kc_hopper.h have ldmatrix, "
+                   "mma, cp.async, TMA and wgmma";
         if (s_has (l, "cublas") || s_has (l, "cudnn"))
             return "libraries are called by steps of the plan, not from the source";
-        return "only the headers shipped with KernelClaw can be included; the standard ones, cuda_fp16.h, cuda_bf16.h, "
+        return "only the headers shipped with KernelClaw can be included; the standard "
+               "ones, cuda_fp16.h, cuda_bf16.h, "
                "mma.h, cooperative_groups.h, kc_mma.h and kc_hopper.h are there";
     }
-    if (s_has (l, "no member \"vector\"") || s_has (l, "no member named 'vector'") || s_has (l, "no member named 'cout'")
-        || s_has (l, "no member \"cout\""))
-        return "device code has no containers and no streams: remove the host part of the source";
-    if (s_has (l, "cudaMalloc") || s_has (l, "cudaMemcpy") || s_has (l, "cudaDeviceSynchronize") || s_has (l, "kernel call")
+    if (s_has (l, "no member \"vector\"") || s_has (l, "no member named 'vector'")
+        || s_has (l, "no member named 'cout'") || s_has (l, "no member \"cout\""))
+        return "device code has no containers and no streams: remove the host part of "
+               "the source";
+    if (s_has (l, "cudaMalloc") || s_has (l, "cudaMemcpy")
+        || s_has (l, "cudaDeviceSynchronize") || s_has (l, "kernel call")
         || s_has (l, "cudaConfigureCall") || s_has (l, "cudaLaunchKernel"))
-        return "remove the host code: launches are //@ launch lines, buffers are //@ scratch lines";
+        return "remove the host code: launches are //@ launch lines, buffers are //@ "
+               "scratch lines";
     return NULL;
 }
 
 // A kernel that a step names cannot be found: 'l' complains in the file of names.
-static void s_name_finding (kc_compiled_t *c, const s_line_t *l, const kc_compile_job_t *job)
+static void s_name_finding (kc_compiled_t *c, const s_line_t *l,
+                            const kc_compile_job_t *job)
 {
     char *say = kc_strndup (l->say, l->say_size);
     // clang's line is the kernel's number; NVRTC's first name is on line 2.
     int64_t i = l->number - (strcmp (l->file, "__nv_name_map") == 0 ? 2 : 1);
-    const char *name = job && i >= 0 && i < (int64_t)job->n_kernels ? job->kernels[i] : NULL;
+    const char *name =
+        job && i >= 0 && i < (int64_t)job->n_kernels ? job->kernels[i] : NULL;
     if (!name)
-        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0, "a kernel that a step names is not in the source: %s", say);
-    else if (s_has (l, "overloaded") || s_has (l, "instance of function template") || s_has (l, "instance of overloaded"))
         kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0,
-                          "%s does not name one kernel: it is a template without arguments, or overloaded", name);
-    else if (s_has (l, "undefined") || s_has (l, "undeclared") || s_has (l, "no member"))
-        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0, "the source has no kernel %s", name);
+                          "a kernel that a step names is not in the source: %s", say);
+    else if (s_has (l, "overloaded") || s_has (l, "instance of function template")
+             || s_has (l, "instance of overloaded"))
+        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0,
+                          "%s does not name one kernel: it is a template without "
+                          "arguments, or overloaded",
+                          name);
+    else if (s_has (l, "undefined") || s_has (l, "undeclared")
+             || s_has (l, "no member"))
+        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0,
+                          "the source has no kernel %s", name);
     else
-        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0, "the kernel %s that a step names does not compile: %s", name, say);
+        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0,
+                          "the kernel %s that a step names does not compile: %s", name,
+                          say);
     kc_compiled_kernel_of (c, name);
-    kc_compiled_fix (c, "name it in the launch line as in the source, with template arguments: name<4, float>");
+    kc_compiled_fix (c, "name it in the launch line as in the source, with template "
+                        "arguments: name<4, float>");
     free (say);
 }
 
-static bool s_named_already (const kc_compiled_t *c, const kc_compile_job_t *job, const s_line_t *l)
+static bool s_named_already (const kc_compiled_t *c, const kc_compile_job_t *job,
+                             const s_line_t *l)
 {
     int64_t i = l->number - (strcmp (l->file, "__nv_name_map") == 0 ? 2 : 1);
-    const char *name = job && i >= 0 && i < (int64_t)job->n_kernels ? job->kernels[i] : NULL;
+    const char *name =
+        job && i >= 0 && i < (int64_t)job->n_kernels ? job->kernels[i] : NULL;
     for (size_t k = 0; name && k < c->n_findings; k++)
         if (c->findings[k].kernel && strcmp (c->findings[k].kernel, name) == 0)
             return true;
     return false;
 }
 
-static void s_finding (kc_compiled_t *c, const s_line_t *lines, size_t n, size_t at, const kc_compile_job_t *job)
+static void s_finding (kc_compiled_t *c, const s_line_t *lines, size_t n, size_t at,
+                       const kc_compile_job_t *job)
 {
     const s_line_t *l = &lines[at];
     char *say = kc_strndup (l->say, l->say_size);
@@ -256,18 +290,22 @@ static void s_finding (kc_compiled_t *c, const s_line_t *lines, size_t n, size_t
         kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, l->number, "%s", say);
         break;
     case S_CONSTANTS:
-        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0, "in the program's constants: %s", say);
+        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0,
+                          "in the program's constants: %s", say);
         break;
     case S_NAMES:
         if (!s_named_already (c, job, l))
             s_name_finding (c, l, job);
         break;
     case S_TREE:
-        line = l->ptxas ? kc_ptx_source_line (c->ptx, l->number) : s_led_from (lines, n, at);
+        line = l->ptxas ? kc_ptx_source_line (c->ptx, l->number)
+                        : s_led_from (lines, n, at);
         if (l->ptxas)
-            kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, line, "assembler: %s", say);
+            kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, line, "assembler: %s",
+                              say);
         else
-            kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, line, "%s (in %s)", say, l->file);
+            kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, line, "%s (in %s)",
+                              say, l->file);
         break;
     case S_FOREIGN:
         kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, s_led_from (lines, n, at),
@@ -318,9 +356,11 @@ static bool s_starts (const s_line_t *l, const char *with)
 // Lines that say nothing to the author.
 static bool s_noise (const s_line_t *l)
 {
-    return s_starts (l, "Remark: The warnings can be") || s_starts (l, "In file included from")
-           || (l->ptxas && l->level == S_NOTE) || s_starts (l, "ptxas         .")
-           || (l->ptxas && l->level == S_NONE && memmem (l->text, l->size, "bytes stack frame", 17) != NULL)
+    return s_starts (l, "Remark: The warnings can be")
+           || s_starts (l, "In file included from") || (l->ptxas && l->level == S_NOTE)
+           || s_starts (l, "ptxas         .")
+           || (l->ptxas && l->level == S_NONE
+               && memmem (l->text, l->size, "bytes stack frame", 17) != NULL)
            || s_starts (l, "clang: ");
 }
 
@@ -338,11 +378,13 @@ static void s_clean (kc_compiled_t *c, const s_line_t *lines, size_t n)
             continue;
         if (hidden) {
             if (!said)
-                kc_buf_puts (&out, "[messages about a file outside of the include tree]\n");
+                kc_buf_puts (&out,
+                             "[messages about a file outside of the include tree]\n");
             said = true;
             continue;
         }
-        if (l->size == 0 && (out.size == 0 || (out.size > 1 && out.data[out.size - 2] == '\n')))
+        if (l->size == 0
+            && (out.size == 0 || (out.size > 1 && out.data[out.size - 2] == '\n')))
             continue;
         kc_buf_put (&out, l->text, l->size);
         kc_buf_putc (&out, '\n');
@@ -352,17 +394,21 @@ static void s_clean (kc_compiled_t *c, const s_line_t *lines, size_t n)
     kc_buf_free (&out);
 }
 
-void kc_compile_log (kc_compiled_t *c, const kc_compile_job_t *job, const char *raw, bool failed)
+void kc_compile_log (kc_compiled_t *c, const kc_compile_job_t *job, const char *raw,
+                     bool failed)
 {
     size_t n;
     s_line_t *lines = s_split (raw, &n);
     if (failed) {
         size_t before = c->n_findings;
         for (size_t i = 0; i < n; i++)
-            if (lines[i].level == S_ERROR && !(lines[i].ptxas && s_has (&lines[i], "assembly aborted")))
+            if (lines[i].level == S_ERROR
+                && !(lines[i].ptxas && s_has (&lines[i], "assembly aborted")))
                 s_finding (c, lines, n, i, job);
         if (c->n_findings == before)
-            kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0, "the compiler failed without naming an error; see the log");
+            kc_compiled_find (
+                c, KC_VERDICT_STATUS_COMPILE_ERROR, 0,
+                "the compiler failed without naming an error; see the log");
     }
     s_clean (c, lines, n);
     free (lines);
@@ -373,7 +419,8 @@ void kc_compile_log (kc_compiled_t *c, const kc_compile_job_t *job, const char *
 static kc_kernel_facts_t *s_by_symbol (kc_compiled_t *c, const char *from, size_t size)
 {
     for (size_t i = 0; i < c->n_kernels; i++)
-        if (strlen (c->kernels[i].symbol) == size && strncmp (c->kernels[i].symbol, from, size) == 0)
+        if (strlen (c->kernels[i].symbol) == size
+            && strncmp (c->kernels[i].symbol, from, size) == 0)
             return &c->kernels[i];
     return NULL;
 }
@@ -399,7 +446,8 @@ void kc_compile_report (kc_compiled_t *c, const char *raw)
     kc_kernel_facts_t *k = NULL;
     for (size_t i = 0; i < n; i++) {
         const s_line_t *l = &lines[i];
-        const char *at = (const char *)memmem (l->text, l->size, props, sizeof props - 1);
+        const char *at =
+            (const char *)memmem (l->text, l->size, props, sizeof props - 1);
         if (at) {
             at += sizeof props - 1;
             k = s_by_symbol (c, at, (size_t)(l->text + l->size - at));
@@ -470,13 +518,21 @@ int kc_compile_scan (const kc_compile_job_t *job, kc_compiled_t *c)
             q = s_skip_space (q + 1);
             bool embed = strncmp (q, "embed", 5) == 0;
             if (embed || strncmp (q, "include", 7) == 0) {
-                q = s_skip_space (q + (embed ? 5 : strncmp (q, "include_next", 12) == 0 ? 12 : 7));
-                const char *close = *q == '"' || *q == '<' ? (const char *)memchr (q + 1, *q == '"' ? '"' : '>', (size_t)(end - q - 1)) : NULL;
+                q = s_skip_space (q
+                                  + (embed                                  ? 5
+                                     : strncmp (q, "include_next", 12) == 0 ? 12
+                                                                            : 7));
+                const char *close =
+                    *q == '"' || *q == '<' ? (const char *)memchr (
+                        q + 1, *q == '"' ? '"' : '>', (size_t)(end - q - 1))
+                                           : NULL;
                 bool up = close && memmem (q, (size_t)(close - q), "..", 2) != NULL;
                 if (embed || (close && (q[1] == '/' || up))) {
-                    kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, number, "%s names a file outside of the include tree",
+                    kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, number,
+                                      "%s names a file outside of the include tree",
                                       embed ? "#embed" : "#include");
-                    kc_compiled_fix (c, "only the headers shipped with KernelClaw can be included, by their plain names");
+                    kc_compiled_fix (c, "only the headers shipped with KernelClaw can "
+                                        "be included, by their plain names");
                 }
             }
         }

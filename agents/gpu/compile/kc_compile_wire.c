@@ -1,9 +1,10 @@
-// kc_compile_wire.c - requests and results as bytes: between parent and child, and in the cache
+// kc_compile_wire.c - requests and results as bytes: between parent and child, and in
+// the cache
 //
-// A document is KC_COMPILE_FORMAT and then fields in a fixed order: u64 numbers, doubles as bits, and
-// strings as length + bytes (length UINT64_MAX = NULL).  Both ends are the same build or the format number
-// differs, so there are no optional fields.  The reader trusts nothing: a child may have been taken over
-// by what it compiled.
+// A document is KC_COMPILE_FORMAT and then fields in a fixed order: u64 numbers,
+// doubles as bits, and strings as length + bytes (length UINT64_MAX = NULL).  Both ends
+// are the same build or the format number differs, so there are no optional fields. The
+// reader trusts nothing: a child may have been taken over by what it compiled.
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,9 +105,9 @@ static void s_put_job (kc_buf_t *b, const kc_compile_job_t *j)
 {
     s_put_str (b, j->source);
     s_put_str (b, j->constants);
-    s_put_u64 (b, (j->cxx20 ? 1u : 0u) | (j->fast_math ? 2u : 0u) | (j->no_fmad ? 4u : 0u)
-                      | (j->want_ptx ? 8u : 0u) | (j->want_cubin ? 16u : 0u)
-                      | (j->printf_on ? 32u : 0u));
+    s_put_u64 (b, (j->cxx20 ? 1u : 0u) | (j->fast_math ? 2u : 0u)
+                      | (j->no_fmad ? 4u : 0u) | (j->want_ptx ? 8u : 0u)
+                      | (j->want_cubin ? 16u : 0u) | (j->printf_on ? 32u : 0u));
     s_put_i64 (b, j->max_registers);
     s_put_i64 (b, j->sm);
     s_put_u64 (b, j->n_kernels);
@@ -145,7 +146,8 @@ void kc_compile_job_copy (kc_compile_job_t *to, const kc_compile_job_t *from)
     *to = *from;
     to->source = kc_strdup (from->source);
     to->constants = kc_strdup (from->constants);
-    char **names = from->n_kernels ? (char **)kc_calloc (from->n_kernels, sizeof *names) : NULL;
+    char **names =
+        from->n_kernels ? (char **)kc_calloc (from->n_kernels, sizeof *names) : NULL;
     for (size_t i = 0; i < from->n_kernels; i++)
         names[i] = kc_strdup (from->kernels[i]);
     to->kernels = (const char *const *)names;
@@ -184,12 +186,16 @@ void kc_compile_request_put (kc_buf_t *out, const kc_compile_request_t *r)
     s_put_str (out, r->tmp);
 }
 
-int kc_compile_request_get (const void *data, size_t size, kc_compile_request_t *r, kc_err_t *err)
+int kc_compile_request_get (const void *data, size_t size, kc_compile_request_t *r,
+                            kc_err_t *err)
 {
-    s_reader_t in = {(const unsigned char *)data, (const unsigned char *)data + size, false};
+    s_reader_t in = {(const unsigned char *)data, (const unsigned char *)data + size,
+                     false};
     memset (r, 0, sizeof *r);
     if (s_get_u64 (&in) != KC_COMPILE_FORMAT)
-        return kc_fail (err, KC_EPROTO, "compile request: another format than %d; parent and child differ in version",
+        return kc_fail (err, KC_EPROTO,
+                        "compile request: another format than %d; parent and child "
+                        "differ in version",
                         KC_COMPILE_FORMAT);
     s_get_job (&in, &r->job);
     r->front = (kc_front_t)s_get_int (&in, KC_FRONT_NVRTC, KC_FRONT_CLANG);
@@ -199,7 +205,9 @@ int kc_compile_request_get (const void *data, size_t size, kc_compile_request_t 
         in.bad = true;
     if (in.bad) {
         kc_compile_request_clear (r);
-        return kc_fail (err, KC_EINVALID, "compile request: a field is missing, too long or out of range");
+        return kc_fail (
+            err, KC_EINVALID,
+            "compile request: a field is missing, too long or out of range");
     }
     return 0;
 }
@@ -214,20 +222,23 @@ void kc_compile_request_clear (kc_compile_request_t *r)
 
 static void s_put_facts (kc_buf_t *b, const kc_code_facts_t *f)
 {
-    const int numbers[] = {f->tensor_f16, f->tensor_bf16, f->tensor_tf32, f->tensor_fp8, f->tensor_int,
-                           f->tensor_f64, f->to_f16,      f->to_bf16,     f->to_fp8,     f->to_tf32,
-                           f->approx,     f->ftz,         f->fp64,        f->fp32};
+    const int numbers[] = {f->tensor_f16, f->tensor_bf16, f->tensor_tf32, f->tensor_fp8,
+                           f->tensor_int, f->tensor_f64,  f->to_f16,      f->to_bf16,
+                           f->to_fp8,     f->to_tf32,     f->approx,      f->ftz,
+                           f->fp64,       f->fp32};
     for (size_t i = 0; i < KC_COUNT (numbers); i++)
         s_put_i64 (b, numbers[i]);
-    s_put_u64 (b, (f->uses_smid ? 1u : 0u) | (f->uses_printf ? 2u : 0u) | (f->uses_assert ? 4u : 0u)
-                      | (f->uses_createpolicy ? 8u : 0u));
+    s_put_u64 (b, (f->uses_smid ? 1u : 0u) | (f->uses_printf ? 2u : 0u)
+                      | (f->uses_assert ? 4u : 0u) | (f->uses_createpolicy ? 8u : 0u));
 }
 
 static void s_get_facts (s_reader_t *r, kc_code_facts_t *f)
 {
-    int *const numbers[] = {&f->tensor_f16, &f->tensor_bf16, &f->tensor_tf32, &f->tensor_fp8, &f->tensor_int,
-                            &f->tensor_f64, &f->to_f16,      &f->to_bf16,     &f->to_fp8,     &f->to_tf32,
-                            &f->approx,     &f->ftz,         &f->fp64,        &f->fp32};
+    int *const numbers[] = {&f->tensor_f16, &f->tensor_bf16, &f->tensor_tf32,
+                            &f->tensor_fp8, &f->tensor_int,  &f->tensor_f64,
+                            &f->to_f16,     &f->to_bf16,     &f->to_fp8,
+                            &f->to_tf32,    &f->approx,      &f->ftz,
+                            &f->fp64,       &f->fp32};
     for (size_t i = 0; i < KC_COUNT (numbers); i++)
         *numbers[i] = (int)s_get_int (r, 0, INT32_MAX);
     int64_t flags = s_get_int (r, 0, 15);
@@ -305,17 +316,21 @@ void kc_compiled_put (kc_buf_t *out, const kc_compiled_t *c)
 static kc_verdict_status_t s_get_status (s_reader_t *r)
 {
     int64_t v = s_get_int (r, 1, 1000);
-    if (v != KC_VERDICT_STATUS_OK && v != KC_VERDICT_STATUS_COMPILE_ERROR && v != KC_VERDICT_STATUS_TIMEOUT
-        && v != KC_VERDICT_STATUS_UNSUPPORTED && v != KC_VERDICT_STATUS_INFRA_ERROR)
+    if (v != KC_VERDICT_STATUS_OK && v != KC_VERDICT_STATUS_COMPILE_ERROR
+        && v != KC_VERDICT_STATUS_TIMEOUT && v != KC_VERDICT_STATUS_UNSUPPORTED
+        && v != KC_VERDICT_STATUS_INFRA_ERROR)
         r->bad = true;
     return (kc_verdict_status_t)v;
 }
 
 kc_compiled_t *kc_compiled_get (const void *data, size_t size, kc_err_t *err)
 {
-    s_reader_t in = {(const unsigned char *)data, (const unsigned char *)data + size, false};
+    s_reader_t in = {(const unsigned char *)data, (const unsigned char *)data + size,
+                     false};
     if (s_get_u64 (&in) != KC_COMPILE_FORMAT) {
-        kc_fail (err, KC_EPROTO, "compile result: another format than %d; parent and child differ in version",
+        kc_fail (err, KC_EPROTO,
+                 "compile result: another format than %d; parent and child differ in "
+                 "version",
                  KC_COMPILE_FORMAT);
         return NULL;
     }
@@ -323,7 +338,8 @@ kc_compiled_t *kc_compiled_get (const void *data, size_t size, kc_err_t *err)
     c->status = s_get_status (&in);
     size_t n = (size_t)s_get_int (&in, 0, KC_COMPILE_FINDINGS);
     for (size_t i = 0; i < n; i++) {
-        kc_verdict_finding_t *f = (kc_verdict_finding_t *)kc_push (&c->findings, &c->n_findings, sizeof *f);
+        kc_verdict_finding_t *f =
+            (kc_verdict_finding_t *)kc_push (&c->findings, &c->n_findings, sizeof *f);
         kc_type_init (&kc_verdict_finding_type, f);
         f->status = s_get_status (&in);
         f->text = s_get_str (&in, 4096);
@@ -340,11 +356,13 @@ kc_compiled_t *kc_compiled_get (const void *data, size_t size, kc_err_t *err)
     c->cubin = s_get_bytes (&in, KC_COMPILE_CODE, &c->cubin_size);
     n = (size_t)s_get_int (&in, 0, KC_COMPILE_KERNELS);
     for (size_t i = 0; i < n && !in.bad; i++)
-        s_get_kernel (&in, (kc_kernel_facts_t *)kc_push (&c->kernels, &c->n_kernels, sizeof *c->kernels));
+        s_get_kernel (&in, (kc_kernel_facts_t *)kc_push (&c->kernels, &c->n_kernels,
+                                                         sizeof *c->kernels));
     s_get_facts (&in, &c->facts);
     n = (size_t)s_get_int (&in, 0, S_NOTES);
     for (size_t i = 0; i < n && !in.bad; i++)
-        *(char **)kc_push (&c->notes, &c->n_notes, sizeof *c->notes) = s_get_str (&in, 2048);
+        *(char **)kc_push (&c->notes, &c->n_notes, sizeof *c->notes) =
+            s_get_str (&in, 2048);
     c->front = (kc_front_t)s_get_int (&in, KC_FRONT_AUTO, KC_FRONT_CLANG);
     c->compiler = s_get_str (&in, 256);
     c->seconds = (double)s_get_int (&in, 0, (int64_t)1000 * 1000000) * 1e-6;
@@ -356,12 +374,14 @@ kc_compiled_t *kc_compiled_get (const void *data, size_t size, kc_err_t *err)
         in.bad = true;
     if (in.bad) {
         kc_compiled_destroy (&c);
-        kc_fail (err, KC_EINVALID, "compile result: a field is missing, too long or out of range");
+        kc_fail (err, KC_EINVALID,
+                 "compile result: a field is missing, too long or out of range");
     }
     return c;
 }
 
-int kc_frame_write (int fd, const char magic[4], const void *data, size_t size, kc_err_t *err)
+int kc_frame_write (int fd, const char magic[4], const void *data, size_t size,
+                    kc_err_t *err)
 {
     unsigned char head[12];
     memcpy (head, magic, 4);
@@ -372,7 +392,8 @@ int kc_frame_write (int fd, const char magic[4], const void *data, size_t size, 
     return kc_fd_write (fd, data, size, 0, err);
 }
 
-char *kc_frame_read (int fd, const char magic[4], size_t max, size_t *size_p, kc_err_t *err)
+char *kc_frame_read (int fd, const char magic[4], size_t max, size_t *size_p,
+                     kc_err_t *err)
 {
     unsigned char head[12];
     if (kc_fd_read (fd, head, sizeof head, 0, err) < 0)
@@ -381,7 +402,8 @@ char *kc_frame_read (int fd, const char magic[4], size_t max, size_t *size_p, kc
     for (int i = 0; i < 8; i++)
         size |= (uint64_t)head[4 + i] << (8 * i);
     if (memcmp (head, magic, 4) != 0 || size > max) {
-        kc_fail (err, KC_EPROTO, "frame: expected %.4s and at most %zu bytes", magic, max);
+        kc_fail (err, KC_EPROTO, "frame: expected %.4s and at most %zu bytes", magic,
+                 max);
         return NULL;
     }
     char *data = (char *)kc_malloc ((size_t)size + 1);

@@ -1,4 +1,5 @@
-// kc_compiled.c - results: making, filling, freeing; the text that the compilers are given
+// kc_compiled.c - results: making, filling, freeing; the text that the compilers are
+// given
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -62,7 +63,8 @@ void kc_compiled_destroy (kc_compiled_t **self_p)
     *self_p = NULL;
 }
 
-const kc_kernel_facts_t *kc_compiled_kernel (const kc_compiled_t *self, const char *name)
+const kc_kernel_facts_t *kc_compiled_kernel (const kc_compiled_t *self,
+                                             const char *name)
 {
     for (size_t i = 0; i < self->n_kernels; i++)
         if (strcmp (self->kernels[i].name, name) == 0)
@@ -70,7 +72,8 @@ const kc_kernel_facts_t *kc_compiled_kernel (const kc_compiled_t *self, const ch
     return NULL;
 }
 
-void kc_compiled_find (kc_compiled_t *c, kc_verdict_status_t status, int64_t line, const char *format, ...)
+void kc_compiled_find (kc_compiled_t *c, kc_verdict_status_t status, int64_t line,
+                       const char *format, ...)
 {
     if (c->n_findings == 0)
         c->status = status;
@@ -81,7 +84,8 @@ void kc_compiled_find (kc_compiled_t *c, kc_verdict_status_t status, int64_t lin
     va_start (args, format);
     kc_buf_vprintf (&text, format, args);
     va_end (args);
-    // The same complaint of the same line is said once, however often a template was expanded.
+    // The same complaint of the same line is said once, however often a template was
+    // expanded.
     char *clean = kc_utf8_clean (kc_buf_str (&text), text.size, S_TEXT_MAX);
     kc_buf_free (&text);
     for (size_t i = 0; i < c->n_findings; i++)
@@ -89,7 +93,8 @@ void kc_compiled_find (kc_compiled_t *c, kc_verdict_status_t status, int64_t lin
             free (clean);
             return;
         }
-    kc_verdict_finding_t *f = (kc_verdict_finding_t *)kc_push (&c->findings, &c->n_findings, sizeof *f);
+    kc_verdict_finding_t *f =
+        (kc_verdict_finding_t *)kc_push (&c->findings, &c->n_findings, sizeof *f);
     kc_type_init (&kc_verdict_finding_type, f);
     f->status = status;
     f->text = clean;
@@ -118,8 +123,8 @@ void kc_compiled_note (kc_compiled_t *c, const char *format, ...)
     va_start (args, format);
     kc_buf_vprintf (&text, format, args);
     va_end (args);
-    *(char **)kc_push (&c->notes, &c->n_notes, sizeof *c->notes)
-        = kc_utf8_clean (kc_buf_str (&text), text.size, S_NOTE_TEXT);
+    *(char **)kc_push (&c->notes, &c->n_notes, sizeof *c->notes) =
+        kc_utf8_clean (kc_buf_str (&text), text.size, S_NOTE_TEXT);
     kc_buf_free (&text);
 }
 

@@ -1,10 +1,11 @@
-// kc_compiler.c - the parent's side: which compiler, which key, the cache, children and their ends
+// kc_compiler.c - the parent's side: which compiler, which key, the cache, children and
+// their ends
 //
-// A job goes through: cache -> child (job frame in, result frame out) -> cache.  The result's bytes are read
-// as they come, because a child blocks on a full pipe; the end of the child decides what a missing result
-// means.  TIMEOUT and INFRA_ERROR are not kept in the cache: they depend on the machine.
+// A job goes through: cache -> child (job frame in, result frame out) -> cache.  The
+// result's bytes are read as they come, because a child blocks on a full pipe; the end
+// of the child decides what a missing result means.  TIMEOUT and INFRA_ERROR are not
+// kept in the cache: they depend on the machine.
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agents/gpu/compile/kc_compile_int.h"
@@ -22,7 +22,7 @@
 #include "common/util/kc_log.h"
 #include "common/util/kc_mem.h"
 
-enum { S_CHILDREN = 2, S_CHILDREN_MAX = 64, S_READ = 65536, S_PROBE_SM = 90, S_SWEEP = 10000 };
+enum { S_CHILDREN = 2, S_CHILDREN_MAX = 64, S_READ = 65536, S_PROBE_SM = 90 };
 
 typedef struct s_run { // one job that is not answered yet
     struct s_run *next;
@@ -54,63 +54,22 @@ struct kc_compiler {
     s_run_t *runs; // in order of arrival
 };
 
-// ---- keys ----
-
-static void s_key (const kc_compiler_t *self, const kc_compile_job_t *job, char hex[KC_SHA_HEX])
+void kc_compiler_key (const kc_compiler_t *self, const kc_compile_job_t *job,
+                      char hex[KC_SHA_HEX])
 {
-    kc_sha_t sha;
-    kc_sha_init (&sha);
-    kc_sha_str (&sha, self->version);
-    kc_sha_str (&sha, job->source);
-    kc_sha_str (&sha, job->constants);
-    char text[160];
-    snprintf (text, sizeof text, "cxx%d fast%d fmad%d regs%d sm%d ptx%d cubin%d printf%d kernels%zu", job->cxx20,
-              job->fast_math, !job->no_fmad, job->max_registers, job->sm, job->want_ptx, job->want_cubin, job->printf_on,
-              job->n_kernels);
-    kc_sha_str (&sha, text);
-    for (size_t i = 0; i < job->n_kernels; i++)
-        kc_sha_str (&sha, job->kernels[i]);
-    kc_sha_hex (&sha, hex);
-}
-
-void kc_compiler_key (const kc_compiler_t *self, const kc_compile_job_t *job, char hex[KC_SHA_HEX])
-{
-    s_key (self, job, hex);
+    kc_compile_job_key (job, self->version, hex);
 }
 
 // ---- one run ----
 
-static kc_compiled_t *s_answer (kc_verdict_status_t status, kc_front_t front, const char *compiler, const char *text)
+static kc_compiled_t *s_answer (kc_verdict_status_t status, kc_front_t front,
+                                const char *compiler, const char *text)
 {
     kc_compiled_t *c = kc_compiled_new ();
     kc_compiled_find (c, status, 0, "%s", text);
     c->front = front;
     c->compiler = kc_strdup (compiler ? compiler : kc_front_name (front));
     return c;
-}
-
-// What is wrong with a job itself, NULL when nothing.
-static kc_compiled_t *s_check (const kc_compiler_t *self, const kc_compile_job_t *job)
-{
-    char text[256] = "";
-    if (!job->source || !*job->source)
-        snprintf (text, sizeof text, "the source is empty");
-    else if (strlen (job->source) > KC_COMPILE_SOURCE)
-        snprintf (text, sizeof text, "the source is longer than %d KiB", KC_COMPILE_SOURCE >> 10);
-    else if (!kc_utf8_valid (job->source, strlen (job->source)))
-        snprintf (text, sizeof text, "the source is not valid UTF-8");
-    else if (job->constants && strlen (job->constants) > KC_COMPILE_CONSTANTS)
-        snprintf (text, sizeof text, "the constants are longer than %d KiB", KC_COMPILE_CONSTANTS >> 10);
-    else if (job->n_kernels > KC_COMPILE_KERNELS)
-        snprintf (text, sizeof text, "more than %d kernels", KC_COMPILE_KERNELS);
-    for (size_t i = 0; !text[0] && i < job->n_kernels; i++) {
-        const char *name = job->kernels[i];
-        // A name becomes part of the text that is compiled: only what a name with template arguments needs.
-        if (!*name || strlen (name) > KC_COMPILE_NAME || strpbrk (name, "\n\r;{}\"'\\#"))
-            snprintf (text, sizeof text, "kernel %zu: the name is empty, longer than %d bytes or holds other characters than "
-                                         "a name with template arguments", i + 1, KC_COMPILE_NAME);
-    }
-    return text[0] ? s_answer (KC_VERDICT_STATUS_COMPILE_ERROR, self->front, self->compiler, text) : NULL;
 }
 
 static void s_close (int *fd)
@@ -128,7 +87,8 @@ static int s_start (kc_compiler_t *self, s_run_t *run, kc_err_t *err)
         kc_set (&run->tmp, NULL);
         return kc_fail_errno (err, number, "no private folder in %s", self->tmp_root);
     }
-    kc_compile_request_t request = {.job = run->job, .front = self->front, .tool = self->tool, .tmp = run->tmp};
+    kc_compile_request_t request = {
+        .job = run->job, .front = self->front, .tool = self->tool, .tmp = run->tmp};
     kc_buf_t body = {0};
     kc_compile_request_put (&body, &request);
     unsigned char head[12] = "KCJ1";
@@ -143,7 +103,8 @@ static int s_start (kc_compiler_t *self, s_run_t *run, kc_err_t *err)
         goto out;
     const char *const argv[] = {self->runner, "compile", NULL};
     const kc_spawn_fd_t fds[] = {{to[0], 3}, {from[1], 4}, {2, 2}};
-    const kc_spawn_t spec = {.path = self->runner, .argv = argv, .fds = fds, .n_fds = KC_COUNT (fds)};
+    const kc_spawn_t spec = {
+        .path = self->runner, .argv = argv, .fds = fds, .n_fds = KC_COUNT (fds)};
     rc = kc_spawn (&spec, &run->child, err);
 out:
     s_close (&to[0]);
@@ -167,7 +128,8 @@ out:
 static void s_pump (s_run_t *run)
 {
     while (run->in >= 0) {
-        ssize_t n = write (run->in, run->send.data + run->sent, run->send.size - run->sent);
+        ssize_t n =
+            write (run->in, run->send.data + run->sent, run->send.size - run->sent);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             break;
         if (n < 0 || (run->sent += (size_t)n) == run->send.size)
@@ -196,7 +158,9 @@ static kc_compiled_t *s_result (const kc_compiler_t *self, s_run_t *run)
         uint64_t size = 0;
         for (int i = 0; i < 8; i++)
             size |= (uint64_t)p[4 + i] << (8 * i);
-        kc_compiled_t *c = size == run->got.size - 12 ? kc_compiled_get (p + 12, (size_t)size, &err) : NULL;
+        kc_compiled_t *c = size == run->got.size - 12
+                               ? kc_compiled_get (p + 12, (size_t)size, &err)
+                               : NULL;
         if (c) {
             if (strcmp (c->compiler, "clang") == 0)
                 kc_set (&c->compiler, self->compiler);
@@ -205,19 +169,28 @@ static kc_compiled_t *s_result (const kc_compiler_t *self, s_run_t *run)
     }
     char text[KC_ERR_TEXT + 256];
     kc_verdict_status_t status = KC_VERDICT_STATUS_COMPILE_ERROR;
-    if (run->late || (run->exit.signalled && (run->exit.code == SIGXCPU || run->exit.code == SIGKILL))) {
+    if (run->late
+        || (run->exit.signalled
+            && (run->exit.code == SIGXCPU || run->exit.code == SIGKILL))) {
         status = KC_VERDICT_STATUS_TIMEOUT;
-        snprintf (text, sizeof text, "the compilation was stopped after %d s (%d s of CPU time are allowed)",
-                  (int)((kc_clock_ms () - run->begun) / 1000), KC_COMPILE_CPU_S);
+        snprintf (
+            text, sizeof text,
+            "the compilation was stopped after %d s (%d s of CPU time are allowed)",
+            (int)((kc_clock_ms () - run->begun) / 1000), KC_COMPILE_CPU_S);
     }
-    else if (run->exit.signalled && (run->exit.code == SIGABRT || run->exit.code == SIGSEGV || run->exit.code == SIGBUS))
+    else if (run->exit.signalled
+             && (run->exit.code == SIGABRT || run->exit.code == SIGSEGV
+                 || run->exit.code == SIGBUS))
         snprintf (text, sizeof text,
-                  "the compiler crashed or ran out of memory (%lld GiB) on this source (signal %d)",
+                  "the compiler crashed or ran out of memory (%lld GiB) on this source "
+                  "(signal %d)",
                   (long long)(KC_COMPILE_AS >> 30), run->exit.code);
     else {
         status = KC_VERDICT_STATUS_INFRA_ERROR;
-        snprintf (text, sizeof text, "the compile child (%s compile) ended with %s %d: %s", self->runner,
-                  run->exit.signalled ? "signal" : "exit code", run->exit.code, err.text);
+        snprintf (text, sizeof text,
+                  "the compile child (%s compile) ended with %s %d: %s", self->runner,
+                  run->exit.signalled ? "signal" : "exit code", run->exit.code,
+                  err.text);
     }
     kc_compiled_t *c = s_answer (status, self->front, self->compiler, text);
     c->seconds = (double)(kc_clock_ms () - run->begun) * 1e-3;
@@ -260,7 +233,8 @@ static void s_free (s_run_t *run)
 
 static bool s_keep (kc_verdict_status_t status)
 {
-    return status == KC_VERDICT_STATUS_OK || status == KC_VERDICT_STATUS_COMPILE_ERROR || status == KC_VERDICT_STATUS_UNSUPPORTED;
+    return status == KC_VERDICT_STATUS_OK || status == KC_VERDICT_STATUS_COMPILE_ERROR
+           || status == KC_VERDICT_STATUS_UNSUPPORTED;
 }
 
 static kc_compiled_t *s_finish (kc_compiler_t *self, s_run_t *run)
@@ -278,7 +252,7 @@ static s_run_t *s_new (kc_compiler_t *self, const kc_compile_job_t *job)
     run->in = run->out = -1;
     run->ticket = ++self->last_ticket;
     kc_compile_job_copy (&run->job, job);
-    s_key (self, job, run->key);
+    kc_compile_job_key (job, self->version, run->key);
     return run;
 }
 
@@ -286,14 +260,20 @@ static s_run_t *s_new (kc_compiler_t *self, const kc_compile_job_t *job)
 
 kc_compiled_t *kc_compiler_run (kc_compiler_t *self, const kc_compile_job_t *job)
 {
-    kc_compiled_t *c = s_check (self, job);
-    if (c)
-        return c;
+    char *wrong = kc_compile_job_check (job);
+    if (wrong) {
+        kc_compiled_t *refused = s_answer (KC_VERDICT_STATUS_COMPILE_ERROR, self->front,
+                                           self->compiler, wrong);
+        free (wrong);
+        return refused;
+    }
     s_run_t *run = s_new (self, job);
-    c = self->cache ? kc_compile_cache_get (self->cache, run->key) : NULL;
+    kc_compiled_t *c =
+        self->cache ? kc_compile_cache_get (self->cache, run->key) : NULL;
     kc_err_t err;
     if (!c && s_start (self, run, &err) < 0)
-        c = s_answer (KC_VERDICT_STATUS_INFRA_ERROR, self->front, self->compiler, err.text);
+        c = s_answer (KC_VERDICT_STATUS_INFRA_ERROR, self->front, self->compiler,
+                      err.text);
     while (!c) {
         s_pump (run);
         int64_t left = run->deadline - kc_clock_ms ();
@@ -303,7 +283,6 @@ kc_compiled_t *kc_compiler_run (kc_compiler_t *self, const kc_compile_job_t *job
             left = 5000;
         }
         if (run->eof || run->late) {
-            kc_child_kill (&run->child, run->late ? SIGKILL : 0);
             if (kc_child_wait (&run->child, (int)left, &run->exit, &err) != 1) {
                 run->exit = (kc_exit_t){.signalled = true, .code = SIGKILL};
                 run->late = true;
@@ -311,7 +290,8 @@ kc_compiled_t *kc_compiler_run (kc_compiler_t *self, const kc_compile_job_t *job
             c = s_finish (self, run);
             break;
         }
-        struct pollfd fds[2] = {{.fd = run->out, .events = POLLIN}, {.fd = run->in, .events = POLLOUT}};
+        struct pollfd fds[2] = {{.fd = run->out, .events = POLLIN},
+                                {.fd = run->in, .events = POLLOUT}};
         poll (fds, 2, left > 1000 ? 1000 : (int)left);
     }
     s_free (run);
@@ -343,37 +323,38 @@ static void s_on_fd (kc_loop_t *loop, int fd, unsigned events, void *arg)
     s_run_t *run = (s_run_t *)arg;
     int in = run->in, out = run->out;
     (void)fd;
-    // A descriptor leaves the loop before it is closed: look first what the pump would close.
+    // A descriptor leaves the loop before it is closed: look first what the pump would
+    // close.
     kc_loop_fd_del (loop, in >= 0 ? in : -1);
     kc_loop_fd_del (loop, out);
     s_pump (run);
     kc_err_t err;
-    if (run->in >= 0 && kc_loop_fd_add (loop, run->in, KC_LOOP_OUT, s_on_fd, run, &err) < 0)
+    if (run->in >= 0
+        && kc_loop_fd_add (loop, run->in, KC_LOOP_OUT, s_on_fd, run, &err) < 0)
         s_close (&run->in);
-    if (run->out >= 0 && kc_loop_fd_add (loop, run->out, KC_LOOP_IN, s_on_fd, run, &err) < 0) {
+    if (run->out >= 0
+        && kc_loop_fd_add (loop, run->out, KC_LOOP_IN, s_on_fd, run, &err) < 0) {
         s_close (&run->out);
         run->eof = true;
     }
     s_done (run);
 }
 
-static void s_on_child (kc_loop_t *loop, kc_child_t *child, const kc_exit_t *exit, void *arg)
+static void s_on_child (kc_loop_t *loop, kc_child_t *child, const kc_exit_t *exit,
+                        void *arg)
 {
     (void)child;
     s_run_t *run = (s_run_t *)arg;
     run->ended = true;
     run->exit = exit ? *exit : (kc_exit_t){.signalled = true, .code = SIGKILL};
-    // A clang that outlived its parent would hold the pipe open: what is there now is all.
-    if (run->out >= 0) {
-        kc_loop_fd_del (loop, run->out);
-        s_pump (run);
-        s_close (&run->out);
-        run->eof = true;
-    }
-    if (run->in >= 0) {
-        kc_loop_fd_del (loop, run->in);
-        s_close (&run->in);
-    }
+    // A clang that outlived its parent would hold the pipe open: what is there now is
+    // all.
+    kc_loop_fd_del (loop, run->in);
+    kc_loop_fd_del (loop, run->out);
+    s_pump (run);
+    s_close (&run->in);
+    s_close (&run->out);
+    run->eof = true;
     s_done (run);
 }
 
@@ -387,7 +368,8 @@ static void s_on_deadline (kc_loop_t *loop, int64_t timer, void *arg)
     kc_child_kill (&run->child, SIGKILL);
 }
 
-// An answer that needs no child: cache hits, wrong jobs, children that cannot be started.
+// An answer that needs no child: cache hits, wrong jobs, children that cannot be
+// started.
 static void s_on_ready (kc_loop_t *loop, int64_t timer, void *arg)
 {
     (void)loop;
@@ -406,33 +388,40 @@ static void s_on_ready (kc_loop_t *loop, int64_t timer, void *arg)
 static void s_launch (kc_compiler_t *self, s_run_t *run)
 {
     kc_err_t err;
-    if (s_start (self, run, &err) < 0 || kc_loop_child_add (run->loop, &run->child, s_on_child, run, &err) < 0
+    if (s_start (self, run, &err) < 0
+        || kc_loop_child_add (run->loop, &run->child, s_on_child, run, &err) < 0
         || kc_loop_fd_add (run->loop, run->in, KC_LOOP_OUT, s_on_fd, run, &err) < 0
         || kc_loop_fd_add (run->loop, run->out, KC_LOOP_IN, s_on_fd, run, &err) < 0) {
         run->started = true;
-        run->hit = s_answer (KC_VERDICT_STATUS_INFRA_ERROR, self->front, self->compiler, err.text);
+        run->hit = s_answer (KC_VERDICT_STATUS_INFRA_ERROR, self->front, self->compiler,
+                             err.text);
         run->timer = kc_loop_timer_add (run->loop, 0, 0, s_on_ready, run);
         return;
     }
     self->running++;
-    run->timer = kc_loop_timer_add (run->loop, (int64_t)KC_COMPILE_WALL_S * 1000, 0, s_on_deadline, run);
+    run->timer = kc_loop_timer_add (run->loop, (int64_t)KC_COMPILE_WALL_S * 1000, 0,
+                                    s_on_deadline, run);
 }
 
 static void s_schedule (kc_compiler_t *self)
 {
-    for (s_run_t *run = self->runs; run && self->running < self->max_children; run = run->next)
+    for (s_run_t *run = self->runs; run && self->running < self->max_children;
+         run = run->next)
         if (!run->started && !run->hit)
             s_launch (self, run);
 }
 
-int64_t kc_compiler_start (kc_compiler_t *self, kc_loop_t *loop, const kc_compile_job_t *job, kc_compiler_f *call, void *arg)
+int64_t kc_compiler_start (kc_compiler_t *self, kc_loop_t *loop,
+                           const kc_compile_job_t *job, kc_compiler_f *call, void *arg)
 {
     s_run_t *run;
-    kc_compiled_t *wrong = s_check (self, job);
+    char *wrong = kc_compile_job_check (job);
     if (wrong) {
         const kc_compile_job_t none = {.source = ""};
         run = s_new (self, &none);
-        run->hit = wrong;
+        run->hit = s_answer (KC_VERDICT_STATUS_COMPILE_ERROR, self->front,
+                             self->compiler, wrong);
+        free (wrong);
     }
     else {
         run = s_new (self, job);
@@ -467,68 +456,7 @@ void kc_compiler_cancel (kc_compiler_t *self, int64_t ticket)
         }
 }
 
-// ---- finding the compilers ----
-
-// The identity of a file: a toolkit that is replaced in place gets new keys.
-static void s_identity (kc_sha_t *sha, const char *path)
-{
-    struct stat st;
-    char *real = realpath (path, NULL);
-    char text[128] = "absent";
-    if (real && stat (real, &st) == 0)
-        snprintf (text, sizeof text, "%lld %lld.%09ld", (long long)st.st_size, (long long)st.st_mtim.tv_sec,
-                  (long)st.st_mtim.tv_nsec);
-    kc_sha_str (sha, real ? real : path);
-    kc_sha_str (sha, text);
-    free (real);
-}
-
-static char *s_find_clang (const char *given, kc_err_t *err)
-{
-    static const char *const places[] = {"/usr/bin/clang-14", "/usr/bin/clang-15", "/usr/bin/clang-16", "/usr/bin/clang",
-                                         "/usr/local/bin/clang", "/usr/lib/llvm-14/bin/clang"};
-    for (size_t i = 0; i < KC_COUNT (places) + 1; i++) {
-        const char *path = given ? given : i < KC_COUNT (places) ? places[i] : NULL;
-        if (path && access (path, X_OK) == 0)
-            return realpath (path, NULL);
-        if (given)
-            break;
-    }
-    kc_fail (err, KC_EUNSUPPORTED, "clang: not found as %s; install it (apt-get install clang-14) or name it with --clang",
-             given ? given : "/usr/bin/clang-14, -15, -16 or /usr/bin/clang");
-    return NULL;
-}
-
-// "clang version 14.0.6" of the binary, found by running it.
-static char *s_clang_version (const char *clang)
-{
-    int fds[2];
-    kc_child_t child = {0};
-    if (kc_pipe (fds, NULL) < 0)
-        return kc_strdup ("clang");
-    const char *const argv[] = {clang, "--version", NULL};
-    const kc_spawn_fd_t out = {fds[1], 1};
-    const kc_spawn_t spec = {.path = clang, .argv = argv, .fds = &out, .n_fds = 1};
-    char text[512] = "";
-    size_t n = 0;
-    if (kc_spawn (&spec, &child, NULL) == 0) {
-        close (fds[1]);
-        fds[1] = -1;
-        struct pollfd p = {.fd = fds[0], .events = POLLIN};
-        while (n < sizeof text - 1 && poll (&p, 1, 10000) == 1) {
-            ssize_t got = read (fds[0], text + n, sizeof text - 1 - n);
-            if (got <= 0)
-                break;
-            n += (size_t)got;
-        }
-    }
-    s_close (&fds[0]);
-    s_close (&fds[1]);
-    if (child.pid)
-        kc_child_destroy (&child);
-    const char *at = strstr (text, "version ");
-    return at ? kc_asprintf ("clang %.*s", (int)strcspn (at + 8, " \n-+"), at + 8) : kc_strdup ("clang");
-}
+// ---- choosing a compiler ----
 
 static void s_set_version (kc_compiler_t *self)
 {
@@ -537,78 +465,67 @@ static void s_set_version (kc_compiler_t *self)
     kc_sha_t sha;
     kc_sha_init (&sha);
     kc_sha_str (&sha, prelude);
-    s_identity (&sha, self->tool);
+    kc_tool_identity (&sha, self->tool);
     if (self->front == KC_FRONT_NVRTC) {
         char *real = realpath (self->tool, NULL);
         char *slash = real ? strrchr (real, '/') : NULL;
         if (slash) {
             *slash = 0;
             char *builtins = kc_fs_join (real, "libnvrtc-builtins.so");
-            s_identity (&sha, builtins);
+            kc_tool_identity (&sha, builtins);
             free (builtins);
         }
         free (real);
     }
     kc_sha_hex (&sha, tools);
     free (self->version);
-    self->version = kc_asprintf ("%s format %d %.16s", self->compiler, KC_COMPILE_FORMAT, tools);
+    self->version =
+        kc_asprintf ("%s format %d %.16s", self->compiler, KC_COMPILE_FORMAT, tools);
 }
 
 // Compile one kernel; the compiler's name and version come with it.
 static int s_probe (kc_compiler_t *self, kc_err_t *err)
 {
-    static const char source[] = "extern \"C\" __global__ void probe (float *x) { x[threadIdx.x] *= 2.0f; }\n";
+    static const char source[] =
+        "extern \"C\" __global__ void probe (float *x) { x[threadIdx.x] *= 2.0f; }\n";
     const char *const names[] = {"probe"};
-    const kc_compile_job_t job
-        = {.source = source, .kernels = names, .n_kernels = 1, .sm = S_PROBE_SM, .want_ptx = true};
+    const kc_compile_job_t job = {.source = source,
+                                  .kernels = names,
+                                  .n_kernels = 1,
+                                  .sm = S_PROBE_SM,
+                                  .want_ptx = true};
     kc_compile_cache_t *cache = self->cache;
     self->cache = NULL; // the compiler itself is asked
     kc_compiled_t *c = kc_compiler_run (self, &job);
     self->cache = cache;
     int rc = 0;
     if (c->status != KC_VERDICT_STATUS_OK)
-        rc = kc_fail (err, KC_EUNSUPPORTED, "%s does not work: %s", self->tool, c->findings[0].text);
+        rc = kc_fail (err, KC_EUNSUPPORTED, "%s does not work: %s", self->tool,
+                      c->findings[0].text);
     else if (self->front == KC_FRONT_NVRTC)
         kc_set (&self->compiler, c->compiler);
     kc_compiled_destroy (&c);
     return rc;
 }
 
-static int s_use (kc_compiler_t *self, kc_front_t front, const kc_compiler_config_t *config, kc_err_t *err)
+static int s_use (kc_compiler_t *self, kc_front_t front,
+                  const kc_compiler_config_t *config, kc_err_t *err)
 {
     self->front = front;
     free (self->tool);
-    self->tool = front == KC_FRONT_NVRTC ? kc_culib_find (&kc_culib_nvrtc, config->cuda_path, err) : s_find_clang (config->clang, err);
+    self->tool = front == KC_FRONT_NVRTC
+                     ? kc_culib_find (&kc_culib_nvrtc, config->cuda_path, err)
+                     : kc_tool_clang (config->clang, err);
     if (!self->tool)
         return -1;
     free (self->compiler);
-    self->compiler = front == KC_FRONT_CLANG ? s_clang_version (self->tool) : kc_strdup ("NVRTC");
+    self->compiler = front == KC_FRONT_CLANG ? kc_tool_clang_version (self->tool)
+                                             : kc_strdup ("NVRTC");
     s_set_version (self);
     if (s_probe (self, err) < 0)
         return -1;
     s_set_version (self);
     return 0;
-}
-
-// Delete the private folders of processes that are gone: "kc-compile-<pid>-XXXXXX".
-static void s_sweep (const char *root)
-{
-    DIR *d = opendir (root);
-    if (!d)
-        return;
-    int seen = 0;
-    for (struct dirent *e = readdir (d); e && seen < S_SWEEP; e = readdir (d), seen++) {
-        static const char prefix[] = "kc-compile-";
-        if (strncmp (e->d_name, prefix, sizeof prefix - 1) != 0)
-            continue;
-        long pid = strtol (e->d_name + sizeof prefix - 1, NULL, 10);
-        if (pid <= 0 || kill ((pid_t)pid, 0) == 0 || errno != ESRCH)
-            continue;
-        char *path = kc_fs_join (root, e->d_name);
-        kc_fs_remove_tree (path, NULL);
-        free (path);
-    }
-    closedir (d);
 }
 
 kc_compiler_t *kc_compiler_new (const kc_compiler_config_t *config, kc_err_t *err)
@@ -625,17 +542,19 @@ kc_compiler_t *kc_compiler_new (const kc_compiler_config_t *config, kc_err_t *er
         free (dir);
     }
     self->note = kc_strdup ("");
-    self->tmp_root = config->cache_dir ? kc_fs_join (config->cache_dir, "tmp") : kc_strdup ("/tmp");
+    self->tmp_root =
+        config->cache_dir ? kc_fs_join (config->cache_dir, "tmp") : kc_strdup ("/tmp");
     int rc = access (self->runner, X_OK) == 0
                  ? 0
-                 : kc_fail (err, KC_EUNSUPPORTED, "%s: the program that compiles is missing", self->runner);
+                 : kc_fail (err, KC_EUNSUPPORTED,
+                            "%s: the program that compiles is missing", self->runner);
     if (rc == 0 && config->cache_dir) {
         char *dir = kc_fs_join (config->cache_dir, "cubin");
         self->cache = kc_compile_cache_new (dir, config->cache_bytes, err);
         free (dir);
         rc = self->cache ? kc_fs_mkdir (self->tmp_root, 0700, err) : -1;
         if (rc == 0)
-            s_sweep (self->tmp_root);
+            kc_tool_sweep (self->tmp_root);
     }
     if (rc == 0 && config->front != KC_FRONT_AUTO)
         rc = s_use (self, config->front, config, err);

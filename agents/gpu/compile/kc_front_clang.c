@@ -1,12 +1,14 @@
-// kc_front_clang.c - Debian's clang as a child of the compile child: PTX for the virtual GPU, no toolkit needed
+// kc_front_clang.c - Debian's clang as a child of the compile child: PTX for the
+// virtual GPU, no toolkit needed
 //
-// clang compiles CUDA, where a function without __device__ is host code, while NVRTC is run with everything
-// on the device.  The prelude ends with "#pragma clang force_cuda_host_device begin", which gives the same; but
-// under it a kernel template gets attributes that clash when it is instantiated.  So the pragma is switched
-// off around the head of every __global__ function (s_wrap); lines stay what they are.
+// clang compiles CUDA, where a function without __device__ is host code, while NVRTC is
+// run with everything on the device.  The prelude ends with "#pragma clang
+// force_cuda_host_device begin", which gives the same; but under it a kernel template
+// gets attributes that clash when it is instantiated.  So the pragma is switched off
+// around the head of every __global__ function (s_wrap); lines stay what they are.
 //
-// The symbol of a kernel is learned from a variable that holds its address (S_PROBE); the code generator
-// prints the name, and the line is taken out of the PTX again.
+// The symbol of a kernel is learned from a variable that holds its address (S_PROBE);
+// the code generator prints the name, and the line is taken out of the PTX again.
 
 #include <ctype.h>
 #include <errno.h>
@@ -60,7 +62,8 @@ static const char *s_skip_quoted (const char *p)
     return p;
 }
 
-// The '{' or ';' that ends the head of a function, NULL when there is none (before the end of a macro's line).
+// The '{' or ';' that ends the head of a function, NULL when there is none (before the
+// end of a macro's line).
 static const char *s_head_end (const char *p, bool in_macro)
 {
     int depth = 0;
@@ -112,7 +115,8 @@ static char *s_wrap (const char *source)
         }
         else if (!isspace ((unsigned char)*p))
             line_start = false;
-        if (strncmp (p, word, sizeof word - 1) == 0 && !s_word_char (p[sizeof word - 1]) && (p == source || !s_word_char (p[-1]))) {
+        if (strncmp (p, word, sizeof word - 1) == 0 && !s_word_char (p[sizeof word - 1])
+            && (p == source || !s_word_char (p[-1]))) {
             const char *end = s_head_end (p, in_macro);
             if (end) {
                 kc_buf_puts (&out, S_OFF);
@@ -137,8 +141,10 @@ static char *s_unit (const kc_compile_job_t *job)
     kc_buf_puts (&out, unit);
     kc_buf_printf (&out, "#line 1 \"%s\"\n", KC_COMPILE_NAMES);
     for (size_t i = 0; i < job->n_kernels; i++)
-        kc_buf_printf (&out, "__attribute__ ((device, used)) const void *" S_PROBE "%zu = (const void *)(%s);\n", i,
-                       job->kernels[i]);
+        kc_buf_printf (&out,
+                       "__attribute__ ((device, used)) const void *" S_PROBE
+                       "%zu = (const void *)(%s);\n",
+                       i, job->kernels[i]);
     free (unit);
     free (wrapped);
     return kc_buf_take (&out);
@@ -165,15 +171,16 @@ static int s_lay_out (kc_err_t *err)
     return 0;
 }
 
-// The one place outside of kc_spawn that starts a process: clang must stay in our process group, so that
-// whoever kills this child kills clang with it.
+// The one place outside of kc_spawn that starts a process: clang must stay in our
+// process group, so that whoever kills this child kills clang with it.
 static int s_run (const char *tool, const char *const *argv, int *status, kc_err_t *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init (&actions);
     posix_spawn_file_actions_addopen (&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen (&actions, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen (&actions, 2, "log", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_addopen (&actions, 2, "log", O_WRONLY | O_CREAT | O_TRUNC,
+                                      0600);
     posix_spawn_file_actions_addclosefrom_np (&actions, 3);
     static char *const no_environment[] = {NULL};
     union {
@@ -193,11 +200,13 @@ static int s_run (const char *tool, const char *const *argv, int *status, kc_err
 
 // ---- the PTX ----
 
-// The probes make the code generator declare each kernel in front of its definition: ".visible .entry name",
-// the parameters and ";" on lines of their own.  The end of such a declaration, NULL when p does not begin one.
+// The probes make the code generator declare each kernel in front of its definition:
+// ".visible .entry name", the parameters and ";" on lines of their own.  The end of
+// such a declaration, NULL when p does not begin one.
 static char *s_declaration (char *p)
 {
-    static const char *const starts[] = {".visible .entry ", ".weak .entry ", ".entry "};
+    static const char *const starts[] = {".visible .entry ", ".weak .entry ",
+                                         ".entry "};
     for (size_t i = 0; i < KC_COUNT (starts); i++) {
         if (strncmp (p, starts[i], strlen (starts[i])) != 0)
             continue;
@@ -245,17 +254,20 @@ static void s_take_symbols (kc_compiled_t *c, const kc_compile_job_t *job, char 
     *to = 0;
     for (size_t i = 0; i < job->n_kernels; i++) {
         if (!symbols[i]) {
-            kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0, "the source has no kernel %s", job->kernels[i]);
+            kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0,
+                              "the source has no kernel %s", job->kernels[i]);
             continue;
         }
-        kc_kernel_facts_t *k = (kc_kernel_facts_t *)kc_push (&c->kernels, &c->n_kernels, sizeof *k);
+        kc_kernel_facts_t *k =
+            (kc_kernel_facts_t *)kc_push (&c->kernels, &c->n_kernels, sizeof *k);
         k->name = kc_strdup (job->kernels[i]);
         k->symbol = symbols[i];
     }
     free (symbols);
 }
 
-// Take what s_wrap put in out of the quoted lines; the line of carets below such a line no longer fits.
+// Take what s_wrap put in out of the quoted lines; the line of carets below such a line
+// no longer fits.
 static void s_unwrap (char *log)
 {
     static const char *const ours[] = {S_OFF, S_ON};
@@ -269,7 +281,8 @@ static void s_unwrap (char *log)
         for (char *q = p; q < end && !carets;) {
             size_t skip = 0;
             for (size_t i = 0; i < KC_COUNT (ours); i++)
-                if ((size_t)(end - q) >= strlen (ours[i]) && strncmp (q, ours[i], strlen (ours[i])) == 0)
+                if ((size_t)(end - q) >= strlen (ours[i])
+                    && strncmp (q, ours[i], strlen (ours[i])) == 0)
                     skip = strlen (ours[i]);
             changed |= skip > 0;
             q += skip;
@@ -281,19 +294,28 @@ static void s_unwrap (char *log)
     *to = 0;
 }
 
-static void s_failed (kc_compiled_t *c, const kc_compile_job_t *job, int status, const char *log)
+static void s_failed (kc_compiled_t *c, const kc_compile_job_t *job, int status,
+                      const char *log)
 {
-    int signal = WIFSIGNALED (status) ? WTERMSIG (status) : WEXITSTATUS (status) > 128 ? WEXITSTATUS (status) - 128 : 0;
+    int signal = WIFSIGNALED (status)         ? WTERMSIG (status)
+                 : WEXITSTATUS (status) > 128 ? WEXITSTATUS (status) - 128
+                                              : 0;
     if (signal == SIGXCPU || signal == SIGKILL)
-        kc_compiled_find (c, KC_VERDICT_STATUS_TIMEOUT, 0, "the compiler was stopped after %d s of CPU time", KC_COMPILE_CPU_S);
+        kc_compiled_find (c, KC_VERDICT_STATUS_TIMEOUT, 0,
+                          "the compiler was stopped after %d s of CPU time",
+                          KC_COMPILE_CPU_S);
     else if (strstr (log, "out of memory") || strstr (log, "bad_alloc"))
         kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0,
-                          "the compiler ran out of memory (%lld GiB); the source expands to too much code",
+                          "the compiler ran out of memory (%lld GiB); the source "
+                          "expands to too much code",
                           (long long)(KC_COMPILE_AS >> 30));
     else if (signal == SIGXFSZ)
-        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0, "the compiled code is larger than %d MiB", KC_COMPILE_FSIZE >> 20);
+        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0,
+                          "the compiled code is larger than %d MiB",
+                          KC_COMPILE_FSIZE >> 20);
     else if (signal)
-        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0, "the compiler crashed on this source (signal %d)", signal);
+        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0,
+                          "the compiler crashed on this source (signal %d)", signal);
     kc_compile_log (c, job, log, c->n_findings == 0);
 }
 
@@ -304,22 +326,49 @@ int kc_front_clang (const kc_compile_request_t *r, kc_compiled_t *c)
     kc_set (&c->compiler, "clang");
     if (job->want_cubin) {
         kc_compiled_find (c, KC_VERDICT_STATUS_UNSUPPORTED, 0,
-                          "the clang front end makes code for the virtual GPU only; a real GPU needs NVRTC");
+                          "the clang front end makes code for the virtual GPU only; a "
+                          "real GPU needs NVRTC");
         return -1;
     }
     int rc = -1, status = 0;
     char *unit = s_unit (job), *log = NULL, *ptx = NULL;
-    if (chdir (r->tmp) < 0 || s_lay_out (&err) < 0 || kc_fs_write (KC_COMPILE_MAIN, unit, strlen (unit), 0600, false, &err) < 0) {
-        kc_compiled_find (c, KC_VERDICT_STATUS_INFRA_ERROR, 0, "the private folder of the compiler cannot be used: %s", err.text);
+    if (chdir (r->tmp) < 0 || s_lay_out (&err) < 0
+        || kc_fs_write (KC_COMPILE_MAIN, unit, strlen (unit), 0600, false, &err) < 0) {
+        kc_compiled_find (c, KC_VERDICT_STATUS_INFRA_ERROR, 0,
+                          "the private folder of the compiler cannot be used: %s",
+                          err.text);
         goto out;
     }
     const char *argv[64];
     int n = 0;
-    const char *fixed[] = {
-        r->tool, "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_80", "-Xclang",
-        "-target-feature", "-Xclang", "+ptx75", "-Wno-unknown-cuda-version", "--cuda-path=/nonexistent", "-nostdinc", "-isystem", "include",
-        "-gline-tables-only", "-fdebug-compilation-dir=.", "-O3", "-S", "-fno-exceptions", "-fno-rtti", "-fmath-errno",
-        "-fno-crash-diagnostics", "-fno-color-diagnostics", "-Wno-unused-variable", "-fshow-overloads=best", "-ftemplate-depth=512"};
+    const char *fixed[] = {r->tool,
+                           "-x",
+                           "cuda",
+                           "--cuda-device-only",
+                           "-nocudainc",
+                           "-nocudalib",
+                           "--cuda-gpu-arch=sm_80",
+                           "-Xclang",
+                           "-target-feature",
+                           "-Xclang",
+                           "+ptx75",
+                           "-Wno-unknown-cuda-version",
+                           "--cuda-path=/nonexistent",
+                           "-nostdinc",
+                           "-isystem",
+                           "include",
+                           "-gline-tables-only",
+                           "-fdebug-compilation-dir=.",
+                           "-O3",
+                           "-S",
+                           "-fno-exceptions",
+                           "-fno-rtti",
+                           "-fmath-errno",
+                           "-fno-crash-diagnostics",
+                           "-fno-color-diagnostics",
+                           "-Wno-unused-variable",
+                           "-fshow-overloads=best",
+                           "-ftemplate-depth=512"};
     for (size_t i = 0; i < KC_COUNT (fixed); i++)
         argv[n++] = fixed[i];
     argv[n++] = job->cxx20 ? "-std=c++20" : "-std=c++17";
@@ -349,7 +398,8 @@ int kc_front_clang (const kc_compile_request_t *r, kc_compiled_t *c)
     }
     ptx = kc_fs_read ("out.ptx", KC_COMPILE_CODE, NULL, &err);
     if (!ptx) {
-        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0, "the compiled code cannot be read: %s", err.text);
+        kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0,
+                          "the compiled code cannot be read: %s", err.text);
         goto out;
     }
     kc_compile_log (c, job, log, false);

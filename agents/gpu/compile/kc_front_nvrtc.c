@@ -1,8 +1,9 @@
-// kc_front_nvrtc.c - NVIDIA's run-time compiler in this process: headers from memory, no file touched
+// kc_front_nvrtc.c - NVIDIA's run-time compiler in this process: headers from memory,
+// no file touched
 //
-// The virtual GPU gets PTX of compute_80; a second compilation for the device's own architecture gives
-// ptxas' report (registers, spills, shared memory), without any GPU.  A real GPU gets the cubin of the
-// second kind alone, and its PTX serves the policy.
+// The virtual GPU gets PTX of compute_80; a second compilation for the device's own
+// architecture gives ptxas' report (registers, spills, shared memory), without any GPU.
+// A real GPU gets the cubin of the second kind alone, and its PTX serves the policy.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,8 @@ static char *s_log (const kc_nvrtc_api_t *api, kc_nvrtc_program_t p)
     return log;
 }
 
-static void s_outputs (const kc_nvrtc_api_t *api, kc_nvrtc_program_t p, bool real, s_build_t *b)
+static void s_outputs (const kc_nvrtc_api_t *api, kc_nvrtc_program_t p, bool real,
+                       s_build_t *b)
 {
     size_t size = 0;
     if (api->GetPTXSize (p, &size) == 0 && size > 1 && size <= KC_COMPILE_CODE) {
@@ -54,7 +56,8 @@ static void s_outputs (const kc_nvrtc_api_t *api, kc_nvrtc_program_t p, bool rea
         if (api->GetPTX (p, b->ptx) == 0)
             b->ptx_size = strlen (b->ptx);
     }
-    if (real && api->GetCUBINSize (p, &size) == 0 && size > 0 && size <= KC_COMPILE_CODE) {
+    if (real && api->GetCUBINSize (p, &size) == 0 && size > 0
+        && size <= KC_COMPILE_CODE) {
         b->cubin = kc_calloc (1, size);
         if (api->GetCUBIN (p, (char *)b->cubin) == 0)
             b->cubin_size = size;
@@ -62,8 +65,8 @@ static void s_outputs (const kc_nvrtc_api_t *api, kc_nvrtc_program_t p, bool rea
 }
 
 // One compilation.  'arch' is "compute_80" or "sm_90a".
-static s_build_t s_build (const kc_nvrtc_api_t *api, const kc_compile_job_t *job, const char *unit,
-                          const char *arch, bool real)
+static s_build_t s_build (const kc_nvrtc_api_t *api, const kc_compile_job_t *job,
+                          const char *unit, const char *arch, bool real)
 {
     s_build_t b = {0};
     char text[3][S_OPTION_TEXT];
@@ -76,7 +79,8 @@ static s_build_t s_build (const kc_nvrtc_api_t *api, const kc_compile_job_t *job
     options[n++] = "-lineinfo";
     options[n++] = job->cxx20 ? "--std=c++20" : "--std=c++17";
     options[n++] = "--no-source-include";
-    if (api->major > 12 || (api->major == 12 && api->minor >= 9)) { // older ones do not know them
+    if (api->major > 12
+        || (api->major == 12 && api->minor >= 9)) { // older ones do not know them
         options[n++] = "--no-cache";
         options[n++] = "--frandom-seed=kc";
     }
@@ -126,8 +130,9 @@ static s_build_t s_build (const kc_nvrtc_api_t *api, const kc_compile_job_t *job
 static char *s_arch (const kc_nvrtc_api_t *api, int sm)
 {
     int n = 0, archs[S_ARCHS];
-    if (api->GetNumSupportedArchs && api->GetSupportedArchs && api->GetNumSupportedArchs (&n) == 0 && n > 0
-        && n <= S_ARCHS && api->GetSupportedArchs (archs) == 0) {
+    if (api->GetNumSupportedArchs && api->GetSupportedArchs
+        && api->GetNumSupportedArchs (&n) == 0 && n > 0 && n <= S_ARCHS
+        && api->GetSupportedArchs (archs) == 0) {
         bool found = false;
         for (int i = 0; i < n; i++)
             found |= archs[i] == sm;
@@ -140,7 +145,8 @@ static char *s_arch (const kc_nvrtc_api_t *api, int sm)
 // The compiler itself failed: not the author's fault.
 static int s_broken (const kc_nvrtc_api_t *api, kc_compiled_t *c, const s_build_t *b)
 {
-    kc_compiled_find (c, KC_VERDICT_STATUS_INFRA_ERROR, 0, "NVRTC %d.%d (%s) answered %s (%u)%s", api->major, api->minor,
+    kc_compiled_find (c, KC_VERDICT_STATUS_INFRA_ERROR, 0,
+                      "NVRTC %d.%d (%s) answered %s (%u)%s", api->major, api->minor,
                       api->path, api->GetErrorString (b->rc), b->rc,
                       b->rc == KC_NVRTC_ERROR_BUILTIN_OPERATION_FAILURE
                           ? ": libnvrtc-builtins of the same version must lie beside it"
@@ -148,11 +154,14 @@ static int s_broken (const kc_nvrtc_api_t *api, kc_compiled_t *c, const s_build_
     return -1;
 }
 
-static int s_failed (const kc_nvrtc_api_t *api, const kc_compile_job_t *job, kc_compiled_t *c, const s_build_t *b, const char *unit,
+static int s_failed (const kc_nvrtc_api_t *api, const kc_compile_job_t *job,
+                     kc_compiled_t *c, const s_build_t *b, const char *unit,
                      const char *arch)
 {
-    if (b->rc == KC_NVRTC_ERROR_COMPILATION || b->rc == KC_NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID) {
-        // ptxas names lines of the PTX; to find the author's, the PTX is made again without ptxas.
+    if (b->rc == KC_NVRTC_ERROR_COMPILATION
+        || b->rc == KC_NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID) {
+        // ptxas names lines of the PTX; to find the author's, the PTX is made again
+        // without ptxas.
         if (arch && strstr (b->log, "ptxas ")) {
             char *virt = kc_asprintf ("compute_%s", arch + strlen ("sm_"));
             s_build_t again = s_build (api, job, unit, virt, false);
@@ -168,7 +177,8 @@ static int s_failed (const kc_nvrtc_api_t *api, const kc_compile_job_t *job, kc_
     }
     if (b->rc == KC_NVRTC_ERROR_OUT_OF_MEMORY) {
         kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0,
-                          "the compiler ran out of memory (%lld GiB); the source expands to too much code",
+                          "the compiler ran out of memory (%lld GiB); the source "
+                          "expands to too much code",
                           (long long)(KC_COMPILE_AS >> 30));
         return -1;
     }
@@ -179,10 +189,12 @@ static void s_take_kernels (kc_compiled_t *c, const kc_compile_job_t *job, s_bui
 {
     for (size_t i = 0; i < job->n_kernels; i++) {
         if (!b->symbols[i]) {
-            kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0, "the source has no kernel %s", job->kernels[i]);
+            kc_compiled_find (c, KC_VERDICT_STATUS_COMPILE_ERROR, 0,
+                              "the source has no kernel %s", job->kernels[i]);
             continue;
         }
-        kc_kernel_facts_t *k = (kc_kernel_facts_t *)kc_push (&c->kernels, &c->n_kernels, sizeof *k);
+        kc_kernel_facts_t *k =
+            (kc_kernel_facts_t *)kc_push (&c->kernels, &c->n_kernels, sizeof *k);
         k->name = kc_strdup (job->kernels[i]);
         k->symbol = kc_strdup (b->symbols[i]);
     }
@@ -202,7 +214,8 @@ static void s_take_cubin (kc_compiled_t *c, s_build_t *b)
     b->cubin = NULL;
 }
 
-int kc_front_nvrtc (kc_nvrtc_api_t *api, const kc_compile_request_t *r, kc_compiled_t *c)
+int kc_front_nvrtc (kc_nvrtc_api_t *api, const kc_compile_request_t *r,
+                    kc_compiled_t *c)
 {
     const kc_compile_job_t *job = &r->job;
     int rc = -1;
@@ -212,8 +225,9 @@ int kc_front_nvrtc (kc_nvrtc_api_t *api, const kc_compile_request_t *r, kc_compi
     c->compiler = kc_asprintf ("NVRTC %d.%d", api->major, api->minor);
     if (!arch && job->want_cubin) {
         kc_compiled_find (c, KC_VERDICT_STATUS_UNSUPPORTED, 0,
-                          "NVRTC %d.%d cannot compile for sm_%d; install a CUDA toolkit that knows this GPU", api->major,
-                          api->minor, job->sm);
+                          "NVRTC %d.%d cannot compile for sm_%d; install a CUDA "
+                          "toolkit that knows this GPU",
+                          api->major, api->minor, job->sm);
         goto out;
     }
     if (job->want_ptx) {
@@ -230,7 +244,8 @@ int kc_front_nvrtc (kc_nvrtc_api_t *api, const kc_compile_request_t *r, kc_compi
             goto out;
         }
         if (real.rc != 0)
-            kc_compiled_note (c, "no ptxas report: the source does not compile for %s", arch);
+            kc_compiled_note (c, "no ptxas report: the source does not compile for %s",
+                              arch);
     }
     s_build_t *main = job->want_ptx ? &virt : &real;
     if (!main->symbols || !main->ptx) {

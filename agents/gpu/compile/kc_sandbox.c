@@ -1,7 +1,9 @@
-// kc_sandbox.c - what a compile child may still do: limits for everyone, Landlock where the kernel has it
+// kc_sandbox.c - what a compile child may still do: limits for everyone, Landlock where
+// the kernel has it
 //
-// Landlock is called through its system calls with structures of our own, so that it works with the headers
-// of any distribution; the rights asked for are cut down to what the running kernel knows.
+// Landlock is called through its system calls with structures of our own, so that it
+// works with the headers of any distribution; the rights asked for are cut down to what
+// the running kernel knows.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +21,13 @@
 #include "common/util/kc_mem.h"
 
 // System call numbers are the same on every architecture from 5.13 on.
-enum { S_CREATE = 444, S_ADD_RULE = 445, S_RESTRICT = 446, S_VERSION_FLAG = 1, S_RULE_PATH = 1 };
+enum {
+    S_CREATE = 444,
+    S_ADD_RULE = 445,
+    S_RESTRICT = 446,
+    S_VERSION_FLAG = 1,
+    S_RULE_PATH = 1
+};
 
 // Access rights of files, by bit.
 enum {
@@ -33,7 +41,10 @@ enum {
     S_IOCTL = 1 << 15,        // version 5
     S_OF_FILES = S_EXECUTE | S_WRITE_FILE | S_READ_FILE | S_TRUNCATE | S_IOCTL,
 };
-enum { S_NET_ALL = 3, S_SCOPE_ALL = 3 }; // bind and connect; abstract sockets and signals
+enum {
+    S_NET_ALL = 3,
+    S_SCOPE_ALL = 3
+}; // bind and connect; abstract sockets and signals
 
 typedef struct s_ruleset {
     uint64_t files, net, scoped;
@@ -47,7 +58,8 @@ typedef struct __attribute__ ((packed)) s_path_rule {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define S_SANITIZED 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)                \
+    || __has_feature(memory_sanitizer)
 #define S_SANITIZED 1
 #endif
 #endif
@@ -71,7 +83,8 @@ static int s_limit (__rlimit_resource_t what, uint64_t soft, uint64_t hard)
 int kc_sandbox_limits (void)
 {
     int rc = 0;
-    // A sanitizer reserves terabytes of address space; there the limit would end every child.
+    // A sanitizer reserves terabytes of address space; there the limit would end every
+    // child.
     if (!S_SANITIZED)
         rc |= s_limit (RLIMIT_AS, (uint64_t)KC_COMPILE_AS, (uint64_t)KC_COMPILE_AS);
     // The soft CPU limit ends us by a signal that the parent can tell from others.

@@ -34,8 +34,8 @@ help_t *help_open (kc_front_t front, const char *limits, bool cache)
         free (child);
     }
     char *dir = kc_fs_join (self->dir, "cache");
-    const kc_compiler_config_t config
-        = {.runner = self->runner, .front = front, .cache_dir = cache ? dir : NULL};
+    const kc_compiler_config_t config = {
+        .runner = self->runner, .front = front, .cache_dir = cache ? dir : NULL};
     self->compiler = kc_compiler_new (&config, &err);
     if (!self->compiler && (front == KC_FRONT_CLANG || !strstr (err.text, "NVRTC")))
         fail_msg ("%s", err.text); // clang is a package that the tests need
@@ -78,7 +78,8 @@ void help_expect_ok (const kc_compiled_t *c)
     if (c->status == KC_VERDICT_STATUS_OK)
         return;
     for (size_t i = 0; i < c->n_findings; i++)
-        print_error ("line %lld: %s\n", (long long)c->findings[i].line, c->findings[i].text);
+        print_error ("line %lld: %s\n", (long long)c->findings[i].line,
+                     c->findings[i].text);
     print_error ("%s\n", c->log);
     fail_msg ("it does not compile");
 }
@@ -86,10 +87,13 @@ void help_expect_ok (const kc_compiled_t *c)
 void help_expect_finding (const kc_compiled_t *c, const char *words, int64_t line)
 {
     for (size_t i = 0; i < c->n_findings; i++)
-        if (strstr (c->findings[i].text, words) && (line < 0 || c->findings[i].line == line))
+        if (strstr (c->findings[i].text, words)
+            && (line < 0 || c->findings[i].line == line))
             return;
     for (size_t i = 0; i < c->n_findings; i++)
-        print_error ("line %lld: %s\n", (long long)c->findings[i].line, c->findings[i].text);
+        print_error ("line %lld: %s\n", (long long)c->findings[i].line,
+                     c->findings[i].text);
     print_error ("%s\n", c->log);
-    fail_msg ("no finding '%s' at line %lld among %zu", words, (long long)line, c->n_findings);
+    fail_msg ("no finding '%s' at line %lld among %zu", words, (long long)line,
+              c->n_findings);
 }

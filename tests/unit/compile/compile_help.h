@@ -1,4 +1,5 @@
-/* compile_help.h - a compiler for tests: its own cache folder, the child program of the build, skipping */
+/* compile_help.h - a compiler for tests: its own cache folder, the child program of the
+ * build, skipping */
 #ifndef COMPILE_HELP_H
 #define COMPILE_HELP_H
 
@@ -10,7 +11,8 @@ typedef struct help {
     char *runner;            // the compile child
 } help_t;
 
-// Opened once per binary; 'limits' is put in front of the child ("ulimit -t 3"), NULL = none.
+// Opened once per binary; 'limits' is put in front of the child ("ulimit -t 3"), NULL =
+// none.
 help_t *help_open (kc_front_t front, const char *limits, bool cache);
 void help_close (help_t **self_p);
 // Skip the test when the front end is missing.

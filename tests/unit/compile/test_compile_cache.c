@@ -31,13 +31,15 @@ static int s_close (void **state)
 
 static char *s_source (int i)
 {
-    return kc_asprintf ("extern \"C\" __global__ void k (float *x) { x[threadIdx.x] += %d.5f; }\n", i);
+    return kc_asprintf (
+        "extern \"C\" __global__ void k (float *x) { x[threadIdx.x] += %d.5f; }\n", i);
 }
 
 static kc_compile_job_t s_job (const char *source)
 {
     static const char *const name = "k";
-    return (kc_compile_job_t){.source = source, .kernels = &name, .n_kernels = 1, .sm = 90, .want_ptx = true};
+    return (kc_compile_job_t){
+        .source = source, .kernels = &name, .n_kernels = 1, .sm = 90, .want_ptx = true};
 }
 
 static void the_second_time_comes_from_the_cache (void **state)
@@ -45,7 +47,8 @@ static void the_second_time_comes_from_the_cache (void **state)
     help_t *h = *state;
     char *source = s_source (1);
     kc_compile_job_t job = s_job (source);
-    kc_compiled_t *a = kc_compiler_run (h->compiler, &job), *b = kc_compiler_run (h->compiler, &job);
+    kc_compiled_t *a = kc_compiler_run (h->compiler, &job),
+                  *b = kc_compiler_run (h->compiler, &job);
     help_expect_ok (a);
     assert_false (a->cached);
     assert_true (b->cached);
@@ -90,7 +93,8 @@ static void keys_differ_by_everything_a_result_depends_on (void **state)
 static void errors_are_cached_too (void **state)
 {
     help_t *h = *state;
-    const kc_compile_job_t job = s_job ("extern \"C\" __global__ void k (float *x) { x[0] = oops; }\n");
+    const kc_compile_job_t job =
+        s_job ("extern \"C\" __global__ void k (float *x) { x[0] = oops; }\n");
     for (int i = 0; i < 2; i++) {
         kc_compiled_t *c = kc_compiler_run (h->compiler, &job);
         assert_int_equal (c->status, KC_VERDICT_STATUS_COMPILE_ERROR);
@@ -125,7 +129,12 @@ static void a_corrupt_entry_is_dropped_and_made_again (void **state)
         assert_non_null (data);
         if (damage == 0)
             data[size / 2] ^= 1;
-        assert_int_equal (kc_fs_write (path, data, damage == 1 ? size / 2 : damage == 2 ? 0 : size, 0600, false, NULL), 0);
+        assert_int_equal (kc_fs_write (path, data,
+                                       damage == 1   ? size / 2
+                                       : damage == 2 ? 0
+                                                     : size,
+                                       0600, false, NULL),
+                          0);
         free (data);
         c = kc_compiler_run (h->compiler, &job);
         help_expect_ok (c);
@@ -143,9 +152,11 @@ static void what_depends_on_the_machine_is_not_cached (void **state)
 {
     (void)state;
     help_t *h = help_open (KC_FRONT_CLANG, "ulimit -t 1", true);
-    const kc_compile_job_t job = s_job ("template <int N, unsigned long M> struct B { B<N - 1, 2 * M> a; B<N - 1, 2 * M + 1> b; };\n"
-                                        "template <unsigned long M> struct B<0, M> { char c; };\n"
-                                        "extern \"C\" __global__ void k (int *x) { x[0] = sizeof (B<40, 0>); }\n");
+    const kc_compile_job_t job = s_job (
+        "template <int N, unsigned long M> struct B { B<N - 1, 2 * M> a; B<N - 1, 2 * "
+        "M + 1> b; };\n"
+        "template <unsigned long M> struct B<0, M> { char c; };\n"
+        "extern \"C\" __global__ void k (int *x) { x[0] = sizeof (B<40, 0>); }\n");
     kc_compiled_t *c = kc_compiler_run (h->compiler, &job);
     assert_int_equal (c->status, KC_VERDICT_STATUS_TIMEOUT);
     kc_compiled_destroy (&c);
@@ -170,7 +181,8 @@ static void the_least_recently_used_entries_go_first (void **state)
         kc_sha256_hex (&i, sizeof i, keys[i]);
         kc_compile_cache_put (cache, keys[i], c);
         char *path = kc_asprintf ("%s/%.2s/%s", dir, keys[i], keys[i]);
-        const struct timespec times[2] = {{.tv_sec = 1000000 + i}, {.tv_sec = 1000000 + i}};
+        const struct timespec times[2] = {{.tv_sec = 1000000 + i},
+                                          {.tv_sec = 1000000 + i}};
         assert_int_equal (utimensat (AT_FDCWD, path, times, 0), 0);
         free (path);
     }
@@ -221,7 +233,8 @@ static void jobs_on_a_loop_are_answered_each_once (void **state)
     assert_non_null (w.loop);
     int64_t cancelled[2] = {0};
     for (int i = 0; i < 9; i++) {
-        char *source = s_source (i < 2 ? 100 : 100 + i); // the second may find the first in the cache
+        char *source = s_source (
+            i < 2 ? 100 : 100 + i); // the second may find the first in the cache
         const kc_compile_job_t job = s_job (source);
         int64_t ticket = kc_compiler_start (h->compiler, w.loop, &job, s_on_result, &w);
         assert_true (ticket > 0);
@@ -264,14 +277,16 @@ static void a_missing_compiler_is_told_with_the_places (void **state)
 {
     help_t *h = *state;
     kc_err_t err;
-    const kc_compiler_config_t none = {.runner = h->runner, .front = KC_FRONT_CLANG, .clang = "/no/such/clang"};
+    const kc_compiler_config_t none = {
+        .runner = h->runner, .front = KC_FRONT_CLANG, .clang = "/no/such/clang"};
     assert_null (kc_compiler_new (&none, &err));
     assert_int_equal (err.code, KC_EUNSUPPORTED);
     assert_non_null (strstr (err.text, "/no/such/clang"));
     const kc_compiler_config_t no_child = {.runner = "/no/such/kc-runner"};
     assert_null (kc_compiler_new (&no_child, &err));
     assert_non_null (strstr (err.text, "/no/such/kc-runner"));
-    const kc_compiler_config_t broken = {.runner = "/bin/false", .front = KC_FRONT_CLANG};
+    const kc_compiler_config_t broken = {.runner = "/bin/false",
+                                         .front = KC_FRONT_CLANG};
     assert_null (kc_compiler_new (&broken, &err));
     assert_non_null (strstr (err.text, "exit code 1"));
 }

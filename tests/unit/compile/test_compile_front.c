@@ -1,4 +1,5 @@
-// test_compile_front.c - one front end, end to end: names, lines, rules, includes, limits
+// test_compile_front.c - one front end, end to end: names, lines, rules, includes,
+// limits
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,11 +26,12 @@ static int s_close (void **state)
     return 0;
 }
 
-static const char SCALE[] = "extern \"C\" __global__ void scale (const float *x, float *y, int n)\n"
-                            "{\n"
-                            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-                            "    if (i < n) y[i] = 2.0f * x[i];\n"
-                            "}\n";
+static const char SCALE[] =
+    "extern \"C\" __global__ void scale (const float *x, float *y, int n)\n"
+    "{\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    if (i < n) y[i] = 2.0f * x[i];\n"
+    "}\n";
 
 static void a_kernel_becomes_ptx_with_facts (void **state)
 {
@@ -57,8 +59,11 @@ static void all_kernels_are_found_when_none_is_named (void **state)
 {
     help_t *h = *state;
     help_need (h);
-    kc_compiled_t *c = help_compile (h, "extern \"C\" __global__ void a (float *x) { x[0] = 1; }\n"
-                                        "extern \"C\" __global__ void b (float *x) { x[1] = 1; }\n", "");
+    kc_compiled_t *c =
+        help_compile (h,
+                      "extern \"C\" __global__ void a (float *x) { x[0] = 1; }\n"
+                      "extern \"C\" __global__ void b (float *x) { x[1] = 1; }\n",
+                      "");
     help_expect_ok (c);
     assert_int_equal (c->n_kernels, 2);
     assert_non_null (kc_compiled_kernel (c, "a"));
@@ -70,17 +75,23 @@ static void templates_are_named_as_in_the_source (void **state)
 {
     help_t *h = *state;
     help_need (h);
-    static const char source[]
-        = "enum class Op { Add, Mul };\n"
-          "template <int N, typename T> __global__ void scale (T *x) { x[threadIdx.x] *= N; }\n"
-          "template <> __global__ void scale<7, float> (float *x) { x[0] = 7; }\n"
-          "template __global__ void scale<2, double> (double *);\n"
-          "template <Op O> __global__ void op (float *x) { if (O == Op::Add) x[0] += 1; else x[0] *= 2; }\n"
-          "namespace inner { static __global__ void hidden (float *x) { x[0] = 3; } }\n";
-    const char *const names[]
-        = {"scale<4, float>", "scale<7,float>", "scale<2, double>", "op<Op::Mul>", "inner::hidden", "scale<1 << 3, int>"};
-    const kc_compile_job_t job
-        = {.source = source, .kernels = names, .n_kernels = KC_COUNT (names), .sm = 90, .want_ptx = true};
+    static const char source[] =
+        "enum class Op { Add, Mul };\n"
+        "template <int N, typename T> __global__ void scale (T *x) { x[threadIdx.x] *= "
+        "N; }\n"
+        "template <> __global__ void scale<7, float> (float *x) { x[0] = 7; }\n"
+        "template __global__ void scale<2, double> (double *);\n"
+        "template <Op O> __global__ void op (float *x) { if (O == Op::Add) x[0] += 1; "
+        "else x[0] *= 2; }\n"
+        "namespace inner { static __global__ void hidden (float *x) { x[0] = 3; } }\n";
+    const char *const names[] = {"scale<4, float>",  "scale<7,float>",
+                                 "scale<2, double>", "op<Op::Mul>",
+                                 "inner::hidden",    "scale<1 << 3, int>"};
+    const kc_compile_job_t job = {.source = source,
+                                  .kernels = names,
+                                  .n_kernels = KC_COUNT (names),
+                                  .sm = 90,
+                                  .want_ptx = true};
     kc_compiled_t *c = kc_compiler_run (h->compiler, &job);
     help_expect_ok (c);
     assert_int_equal (c->n_kernels, KC_COUNT (names));
@@ -101,11 +112,13 @@ static void a_kernel_that_is_not_there_is_named (void **state)
     assert_int_equal (c->status, KC_VERDICT_STATUS_COMPILE_ERROR);
     help_expect_finding (c, "the source has no kernel scael", 0);
     kc_compiled_destroy (&c);
-    c = help_compile (h, "__global__ void f (float *x) {}\n__global__ void f (int *x) {}\n", "f");
+    c = help_compile (
+        h, "__global__ void f (float *x) {}\n__global__ void f (int *x) {}\n", "f");
     assert_int_equal (c->status, KC_VERDICT_STATUS_COMPILE_ERROR);
     help_expect_finding (c, "does not name one kernel", 0);
     kc_compiled_destroy (&c);
-    c = help_compile (h, "template <int N> __global__ void f (float *x) { x[0] = N; }\n", "f");
+    c = help_compile (
+        h, "template <int N> __global__ void f (float *x) { x[0] = N; }\n", "f");
     help_expect_finding (c, "does not name one kernel", 0);
     kc_compiled_destroy (&c);
     c = help_compile (h, SCALE, "scale (0); int evil;");
@@ -117,22 +130,25 @@ static void errors_carry_the_authors_line (void **state)
 {
     help_t *h = *state;
     help_need (h);
-    static const char source[] = "// a comment\n"
-                                 "#include <cmath>\n"
-                                 "template <class T> __device__ T twice (T x) { return x.no_such + 1; }\n"
-                                 "\n"
-                                 "extern \"C\" __global__ void k (float *x)\n"
-                                 "{\n"
-                                 "    x[0] = missing (x[1]);\n"
-                                 "    int y = \"text\";\n"
-                                 "}\n";
+    static const char source[] =
+        "// a comment\n"
+        "#include <cmath>\n"
+        "template <class T> __device__ T twice (T x) { return x.no_such + 1; }\n"
+        "\n"
+        "extern \"C\" __global__ void k (float *x)\n"
+        "{\n"
+        "    x[0] = missing (x[1]);\n"
+        "    int y = \"text\";\n"
+        "}\n";
     const char *const name = "k";
-    const kc_compile_job_t job = {.source = source,
-                                  .constants = "enum : int { BM = 128 };\nenum : int { BN = 64 };\nenum : int { BK = 8 };",
-                                  .kernels = &name,
-                                  .n_kernels = 1,
-                                  .sm = 90,
-                                  .want_ptx = true};
+    const kc_compile_job_t job = {
+        .source = source,
+        .constants =
+            "enum : int { BM = 128 };\nenum : int { BN = 64 };\nenum : int { BK = 8 };",
+        .kernels = &name,
+        .n_kernels = 1,
+        .sm = 90,
+        .want_ptx = true};
     kc_compiled_t *c = kc_compiler_run (h->compiler, &job);
     assert_int_equal (c->status, KC_VERDICT_STATUS_COMPILE_ERROR);
     assert_int_equal (c->findings[0].line, 7);
@@ -144,11 +160,13 @@ static void errors_carry_the_authors_line (void **state)
     assert_null (c->ptx);
     kc_compiled_destroy (&c);
     // An error inside the include tree is reported where the author caused it.
-    c = help_compile (h, "struct S { float v; };\n"
-                         "extern \"C\" __global__ void k (S *x)\n"
-                         "{\n"
-                         "    x[0] = kc::warp_sum (x[0]);\n"
-                         "}\n", "k");
+    c = help_compile (h,
+                      "struct S { float v; };\n"
+                      "extern \"C\" __global__ void k (S *x)\n"
+                      "{\n"
+                      "    x[0] = kc::warp_sum (x[0]);\n"
+                      "}\n",
+                      "k");
     assert_int_equal (c->status, KC_VERDICT_STATUS_COMPILE_ERROR);
     assert_int_equal (c->findings[0].line, 4);
     kc_compiled_destroy (&c);
@@ -159,13 +177,16 @@ static void constants_serve_the_source_and_their_errors_are_told_apart (void **s
     help_t *h = *state;
     help_need (h);
     const char *const name = "k<BM / 2>";
-    kc_compile_job_t job = {.source = "template <int N> __global__ void k (float *x) { __shared__ float s[BM + 1]; s[threadIdx.x] = x[threadIdx.x]; "
-                                      "__syncthreads (); x[threadIdx.x] = s[N - threadIdx.x] + std::min (BM, N) + max (BM, 3); }\n",
-                            .constants = "enum : int { BM = 128 };",
-                            .kernels = &name,
-                            .n_kernels = 1,
-                            .sm = 90,
-                            .want_ptx = true};
+    kc_compile_job_t job = {
+        .source = "template <int N> __global__ void k (float *x) { __shared__ float "
+                  "s[BM + 1]; s[threadIdx.x] = x[threadIdx.x]; "
+                  "__syncthreads (); x[threadIdx.x] = s[N - threadIdx.x] + std::min "
+                  "(BM, N) + max (BM, 3); }\n",
+        .constants = "enum : int { BM = 128 };",
+        .kernels = &name,
+        .n_kernels = 1,
+        .sm = 90,
+        .want_ptx = true};
     kc_compiled_t *c = kc_compiler_run (h->compiler, &job);
     help_expect_ok (c);
     assert_in_range (c->kernels[0].shared_static, 129 * 4, 129 * 4 + 1024);
@@ -181,10 +202,13 @@ static void wrong_assembly_is_found_with_its_line (void **state)
 {
     help_t *h = *state;
     help_need (h);
-    kc_compiled_t *c = help_compile (h, "extern \"C\" __global__ void k (float *x)\n"
-                                        "{\n"
-                                        "    asm volatile (\"{ this is not ptx\" : \"+f\"(x[0]));\n"
-                                        "}\n", "k");
+    kc_compiled_t *c =
+        help_compile (h,
+                      "extern \"C\" __global__ void k (float *x)\n"
+                      "{\n"
+                      "    asm volatile (\"{ this is not ptx\" : \"+f\"(x[0]));\n"
+                      "}\n",
+                      "k");
     assert_int_not_equal (c->status, KC_VERDICT_STATUS_OK);
     assert_int_equal (c->findings[0].line, 3);
     kc_compiled_destroy (&c);
@@ -207,19 +231,38 @@ static void what_the_rules_forbid_is_refused_with_its_line (void **state)
 {
     help_t *h = *state;
     help_need (h);
-    s_refused (h, "extern \"C\" __global__ void k (long long *x)\n{\n    x[0] = clock64 ();\n}\n", "clock64", -1);
-    s_refused (h, "extern \"C\" __global__ void k (int *x)\n{\n    x[0] = clock ();\n}\n", "clock", -1);
+    s_refused (
+        h,
+        "extern \"C\" __global__ void k (long long *x)\n{\n    x[0] = clock64 ();\n}\n",
+        "clock64", -1);
     s_refused (h,
-               "extern \"C\" __global__ void k (unsigned long long *x)\n{\n    unsigned long long t;\n"
-               "    asm volatile (\"mov.u64 %0, %%globaltimer;\" : \"=l\"(t));\n    x[0] = t;\n}\n", "globaltimer", 4);
-    s_refused (h, "__device__ int calls;\nextern \"C\" __global__ void k (int *x)\n{\n    x[0] = atomicAdd (&calls, 1);\n}\n",
+               "extern \"C\" __global__ void k (int *x)\n{\n    x[0] = clock ();\n}\n",
+               "clock", -1);
+    s_refused (h,
+               "extern \"C\" __global__ void k (unsigned long long *x)\n{\n    "
+               "unsigned long long t;\n"
+               "    asm volatile (\"mov.u64 %0, %%globaltimer;\" : \"=l\"(t));\n    "
+               "x[0] = t;\n}\n",
+               "globaltimer", 4);
+    s_refused (h,
+               "__device__ int calls;\nextern \"C\" __global__ void k (int *x)\n{\n    "
+               "x[0] = atomicAdd (&calls, 1);\n}\n",
                "module variable calls", 4);
-    s_refused (h, "__device__ int calls[8];\nextern \"C\" __global__ void k (int *x)\n{\n    x[0] = calls[x[1]];\n    calls[x[1]] = 3;\n}\n",
+    s_refused (h,
+               "__device__ int calls[8];\nextern \"C\" __global__ void k (int *x)\n{\n "
+               "   x[0] = calls[x[1]];\n    calls[x[1]] = 3;\n}\n",
                "module variable calls", -1);
     s_refused (h,
-               "extern \"C\" __global__ void k (int **x)\n{\n    x[0] = (int *)malloc (16);\n    x[0][1] = 2;\n}\n", "malloc", 3);
-    s_refused (h, "extern \"C\" __global__ void k (int *x)\n{\n    asm volatile (\"brkpt;\");\n    x[0] = 1;\n}\n", "brkpt", 3);
-    s_refused (h, "extern \"C\" __device__ float outside (float);\nextern \"C\" __global__ void k (float *x)\n{\n    x[0] = outside (x[1]);\n}\n",
+               "extern \"C\" __global__ void k (int **x)\n{\n    x[0] = (int *)malloc "
+               "(16);\n    x[0][1] = 2;\n}\n",
+               "malloc", 3);
+    s_refused (h,
+               "extern \"C\" __global__ void k (int *x)\n{\n    asm volatile "
+               "(\"brkpt;\");\n    x[0] = 1;\n}\n",
+               "brkpt", 3);
+    s_refused (h,
+               "extern \"C\" __device__ float outside (float);\nextern \"C\" "
+               "__global__ void k (float *x)\n{\n    x[0] = outside (x[1]);\n}\n",
                "outside", -1);
 }
 
@@ -227,17 +270,19 @@ static void what_they_allow_passes (void **state)
 {
     help_t *h = *state;
     help_need (h);
-    kc_compiled_t *c = help_compile (h,
-                                     "__constant__ float table[3] = {1, 2, 3};\n"
-                                     "__device__ const int primes[] = {2, 3, 5, 7};\n"
-                                     "__device__ int unused;\n"
-                                     "extern \"C\" __global__ void k (float *x)\n"
-                                     "{\n"
-                                     "    unsigned sm;\n"
-                                     "    asm (\"mov.u32 %0, %%smid;\" : \"=r\"(sm));\n"
-                                     "    x[0] = table[threadIdx.x % 3] + primes[threadIdx.x & 3] + sm;\n"
-                                     "    if (x[0] < 0) __trap ();\n"
-                                     "}\n", "k");
+    kc_compiled_t *c = help_compile (
+        h,
+        "__constant__ float table[3] = {1, 2, 3};\n"
+        "__device__ const int primes[] = {2, 3, 5, 7};\n"
+        "__device__ int unused;\n"
+        "extern \"C\" __global__ void k (float *x)\n"
+        "{\n"
+        "    unsigned sm;\n"
+        "    asm (\"mov.u32 %0, %%smid;\" : \"=r\"(sm));\n"
+        "    x[0] = table[threadIdx.x % 3] + primes[threadIdx.x & 3] + sm;\n"
+        "    if (x[0] < 0) __trap ();\n"
+        "}\n",
+        "k");
     help_expect_ok (c);
     assert_true (c->facts.uses_smid);
     assert_int_equal (c->n_notes, 1);
@@ -250,13 +295,15 @@ static void printf_and_assert_stay_in_repair_builds_only (void **state)
     help_t *h = *state;
     help_need (h);
     const char *const name = "k";
-    kc_compile_job_t job = {.source = "#include <cstdio>\n#include <cassert>\n"
-                                      "extern \"C\" __global__ void k (int *x)\n{\n    assert (x[0] > 0);\n"
-                                      "    if (x[1]) printf (\"%d %f\\n\", x[1], 2.0f);\n    x[2] = 1;\n}\n",
-                            .kernels = &name,
-                            .n_kernels = 1,
-                            .sm = 90,
-                            .want_ptx = true};
+    kc_compile_job_t job = {
+        .source =
+            "#include <cstdio>\n#include <cassert>\n"
+            "extern \"C\" __global__ void k (int *x)\n{\n    assert (x[0] > 0);\n"
+            "    if (x[1]) printf (\"%d %f\\n\", x[1], 2.0f);\n    x[2] = 1;\n}\n",
+        .kernels = &name,
+        .n_kernels = 1,
+        .sm = 90,
+        .want_ptx = true};
     kc_compiled_t *c = kc_compiler_run (h->compiler, &job);
     help_expect_ok (c);
     assert_false (c->facts.uses_printf);
@@ -268,6 +315,7 @@ static void printf_and_assert_stay_in_repair_builds_only (void **state)
     help_expect_ok (c);
     assert_true (c->facts.uses_printf);
     assert_non_null (strstr (c->ptx, "vprintf"));
+    assert_true (c->facts.uses_assert);
     kc_compiled_destroy (&c);
 }
 
@@ -275,22 +323,26 @@ static void precision_is_read_from_the_code (void **state)
 {
     help_t *h = *state;
     help_need (h);
-    kc_compiled_t *c = help_compile (h, "#include <cuda_fp16.h>\n"
-                                        "#include <mma.h>\n"
-                                        "using namespace nvcuda;\n"
-                                        "extern \"C\" __global__ void k (const half *a, const half *b, float *c, half *d)\n"
-                                        "{\n"
-                                        "    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;\n"
-                                        "    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> fb;\n"
-                                        "    wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;\n"
-                                        "    wmma::fill_fragment (fc, 0.0f);\n"
-                                        "    wmma::load_matrix_sync (fa, a, 16);\n"
-                                        "    wmma::load_matrix_sync (fb, b, 16);\n"
-                                        "    wmma::mma_sync (fc, fa, fb, fc);\n"
-                                        "    wmma::store_matrix_sync (c, fc, 16, wmma::mem_row_major);\n"
-                                        "    d[0] = __float2half (c[3] * 2.0f + __expf (c[4]));\n"
-                                        "    c[9] = (float)((double)c[7] * c[8] + 1e-9);\n"
-                                        "}\n", "k");
+    kc_compiled_t *c = help_compile (
+        h,
+        "#include <cuda_fp16.h>\n"
+        "#include <mma.h>\n"
+        "using namespace nvcuda;\n"
+        "extern \"C\" __global__ void k (const half *a, const half *b, float *c, half "
+        "*d)\n"
+        "{\n"
+        "    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;\n"
+        "    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> fb;\n"
+        "    wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;\n"
+        "    wmma::fill_fragment (fc, 0.0f);\n"
+        "    wmma::load_matrix_sync (fa, a, 16);\n"
+        "    wmma::load_matrix_sync (fb, b, 16);\n"
+        "    wmma::mma_sync (fc, fa, fb, fc);\n"
+        "    wmma::store_matrix_sync (c, fc, 16, wmma::mem_row_major);\n"
+        "    d[0] = __float2half (c[3] * 2.0f + __expf (c[4]));\n"
+        "    c[9] = (float)((double)c[7] * c[8] + 1e-9);\n"
+        "}\n",
+        "k");
     help_expect_ok (c);
     assert_int_equal (c->facts.tensor_f16, 1);
     assert_int_equal (c->facts.tensor_tf32, 0);
@@ -307,7 +359,8 @@ static void switches_reach_the_code (void **state)
     help_need (h);
     const char *const name = "k";
     kc_compile_job_t job = {.source = "extern \"C\" __global__ void k (float *x)\n{\n"
-                                      "    x[0] = x[1] * x[2] + x[3];\n    x[4] = x[5] / x[6];\n    x[7] = sqrtf (x[8]);\n}\n",
+                                      "    x[0] = x[1] * x[2] + x[3];\n    x[4] = x[5] "
+                                      "/ x[6];\n    x[7] = sqrtf (x[8]);\n}\n",
                             .kernels = &name,
                             .n_kernels = 1,
                             .sm = 90,
@@ -343,7 +396,11 @@ static void a_cubin_comes_from_nvrtc_only (void **state)
     help_t *h = *state;
     help_need (h);
     const char *const name = "scale";
-    const kc_compile_job_t job = {.source = SCALE, .kernels = &name, .n_kernels = 1, .sm = 90, .want_cubin = true};
+    const kc_compile_job_t job = {.source = SCALE,
+                                  .kernels = &name,
+                                  .n_kernels = 1,
+                                  .sm = 90,
+                                  .want_cubin = true};
     kc_compiled_t *c = kc_compiler_run (h->compiler, &job);
     if (FRONT == KC_FRONT_CLANG) {
         assert_int_equal (c->status, KC_VERDICT_STATUS_UNSUPPORTED);
@@ -366,7 +423,8 @@ static void the_code_hash_sees_code_and_plan_and_nothing_else (void **state)
     help_need (h);
     static const char *const sources[] = {
         "extern \"C\" __global__ void k (float *x) { x[threadIdx.x] *= 2.0f; }\n",
-        "// a comment moves every line\n\n\nextern \"C\" __global__ void k (float *y)\n{\n    y[threadIdx.x] *= 2.0f;\n}\n",
+        "// a comment moves every line\n\n\nextern \"C\" __global__ void k (float "
+        "*y)\n{\n    y[threadIdx.x] *= 2.0f;\n}\n",
         "extern \"C\" __global__ void k (float *x) { x[threadIdx.x] *= 3.0f; }\n"};
     char hex[5][KC_SHA_HEX];
     for (size_t i = 0; i < 3; i++) {
@@ -391,7 +449,8 @@ static void the_same_job_gives_the_same_bytes (void **state)
 {
     help_t *h = *state;
     help_need (h);
-    kc_compiled_t *a = help_compile (h, SCALE, "scale"), *b = help_compile (h, SCALE, "scale");
+    kc_compiled_t *a = help_compile (h, SCALE, "scale"),
+                  *b = help_compile (h, SCALE, "scale");
     help_expect_ok (a);
     assert_string_equal (a->ptx, b->ptx);
     assert_int_equal (a->cubin_size, b->cubin_size);
@@ -429,7 +488,8 @@ static void no_way_of_including_shows_a_file_of_the_host (void **state)
         "__asm__ (\".incbin \\\"%s\\\"\");\n",
         "#if __has_include(\"%s\")\n#include \"%s\"\n#endif\n",
         "#include_next \"%s\"\n",
-        "#pragma push_macro(\"x\")\n_Pragma(\"include_alias(\\\"a.h\\\", \\\"%s\\\")\")\n#include \"a.h\"\n",
+        "#pragma push_macro(\"x\")\n_Pragma(\"include_alias(\\\"a.h\\\", "
+        "\\\"%s\\\")\")\n#include \"a.h\"\n",
     };
     for (size_t i = 0; i < KC_COUNT (ways); i++) {
         kc_buf_t source = {0};
@@ -456,11 +516,17 @@ static void no_way_of_including_shows_a_file_of_the_host (void **state)
         kc_buf_free (&source);
     }
     free (secret);
-    kc_compiled_t *c = help_compile (h, "#include \"/etc/hostname\"\nextern \"C\" __global__ void k (float *x) { x[0] = 1; }\n", "k");
+    kc_compiled_t *c = help_compile (h,
+                                     "#include \"/etc/hostname\"\nextern \"C\" "
+                                     "__global__ void k (float *x) { x[0] = 1; }\n",
+                                     "k");
     assert_int_equal (c->status, KC_VERDICT_STATUS_COMPILE_ERROR);
     help_expect_finding (c, "outside of the include tree", 1);
     kc_compiled_destroy (&c);
-    c = help_compile (h, "#define P \"/etc/passwd\"\n#include P\nextern \"C\" __global__ void k (float *x) { x[0] = 1; }\n", "k");
+    c = help_compile (h,
+                      "#define P \"/etc/passwd\"\n#include P\nextern \"C\" __global__ "
+                      "void k (float *x) { x[0] = 1; }\n",
+                      "k");
     assert_int_equal (c->status, KC_VERDICT_STATUS_COMPILE_ERROR);
     assert_null (strstr (c->log, "root:"));
     kc_compiled_destroy (&c);
@@ -472,8 +538,10 @@ static void a_missing_header_is_named_with_advice (void **state)
     help_need (h);
     static const struct {
         const char *header, *fix;
-    } cases[] = {{"no_such.h", "shipped"}, {"torch/extension.h", "host code"}, {"cub/cub.cuh", "kc::block_sum"},
-                 {"thrust/device_vector.h", "kc::block_sum"}, {"cutlass/gemm.h", "kc_mma.h"}, {"cublas_v2.h", "steps"}};
+    } cases[] = {
+        {"no_such.h", "shipped"},         {"torch/extension.h", "host code"},
+        {"cub/cub.cuh", "kc::block_sum"}, {"thrust/device_vector.h", "kc::block_sum"},
+        {"cutlass/gemm.h", "kc_mma.h"},   {"cublas_v2.h", "steps"}};
     for (size_t i = 0; i < KC_COUNT (cases); i++) {
         char *source = kc_asprintf ("\n#include <%s>\n%s", cases[i].header, SCALE);
         kc_compiled_t *c = help_compile (h, source, "scale");
@@ -494,12 +562,14 @@ static void compile_bombs_end_by_their_limits (void **state)
     help_need (open);
     static const char *const bombs[] = {
         // 2^40 different types
-        "template <int N, unsigned long M> struct B { B<N - 1, 2 * M> a; B<N - 1, 2 * M + 1> b; };\n"
+        "template <int N, unsigned long M> struct B { B<N - 1, 2 * M> a; B<N - 1, 2 * "
+        "M + 1> b; };\n"
         "template <unsigned long M> struct B<0, M> { char c; };\n"
         "extern \"C\" __global__ void k (int *x) { x[0] = sizeof (B<40, 0>); }\n",
         // a million statements
         "#define A(x) x x x x x x x x x x\n#define B(x) A (A (A (x)))\n"
-        "extern \"C\" __global__ void k (float *x, int n) { B (B (x[n] += sinf (x[n + 1]); n = n * 7 + 3;)) }\n",
+        "extern \"C\" __global__ void k (float *x, int n) { B (B (x[n] += sinf (x[n + "
+        "1]); n = n * 7 + 3;)) }\n",
         // four gigabytes of initial values
         "__device__ const int big[1 << 30] = {1};\n"
         "extern \"C\" __global__ void k (int *x) { x[0] = big[x[1]]; }\n",
@@ -507,9 +577,12 @@ static void compile_bombs_end_by_their_limits (void **state)
     help_t *h = help_open (FRONT, "ulimit -t 1", false);
     for (size_t i = 0; i < KC_COUNT (bombs); i++) {
         kc_compiled_t *c = help_compile (h, bombs[i], "k");
-        if (c->status != KC_VERDICT_STATUS_COMPILE_ERROR && c->status != KC_VERDICT_STATUS_TIMEOUT)
-            print_error ("bomb %zu: status %u after %.1f s\n", i, (unsigned)c->status, c->seconds);
-        assert_true (c->status == KC_VERDICT_STATUS_COMPILE_ERROR || c->status == KC_VERDICT_STATUS_TIMEOUT);
+        if (c->status != KC_VERDICT_STATUS_COMPILE_ERROR
+            && c->status != KC_VERDICT_STATUS_TIMEOUT)
+            print_error ("bomb %zu: status %u after %.1f s\n", i, (unsigned)c->status,
+                         c->seconds);
+        assert_true (c->status == KC_VERDICT_STATUS_COMPILE_ERROR
+                     || c->status == KC_VERDICT_STATUS_TIMEOUT);
         assert_true (strlen (c->findings[0].text) > 20);
         kc_compiled_destroy (&c);
     }

@@ -1,7 +1,8 @@
-// test_compile_prelude.c - every function of the include tree compiles with this front end
+// test_compile_prelude.c - every function of the include tree compiles with this front
+// end
 //
-// The files of tests/unit/compile/prelude call them; a function that the tree defines and none of them names
-// fails the test.
+// The files of tests/unit/compile/prelude call them; a function that the tree defines
+// and none of them names fails the test.
 
 #include <ctype.h>
 #include <setjmp.h>
@@ -17,7 +18,8 @@
 #include "common/util/kc_mem.h"
 #include "compile_help.h"
 
-static const char *const s_files[] = {"math", "warp", "tools", "half", "tensor", "hopper"};
+static const char *const s_files[] = {"math", "warp",   "tools",
+                                      "half", "tensor", "hopper"};
 
 static int s_open (void **state)
 {
@@ -64,7 +66,11 @@ static void every_file_of_calls_assembles_for_sm_90a (void **state)
     for (size_t i = 0; i < KC_COUNT (s_files); i++) {
         char *text = s_text (s_files[i]);
         const char *const name = "k";
-        const kc_compile_job_t job = {.source = text, .kernels = &name, .n_kernels = 1, .sm = 90, .want_cubin = true};
+        const kc_compile_job_t job = {.source = text,
+                                      .kernels = &name,
+                                      .n_kernels = 1,
+                                      .sm = 90,
+                                      .want_cubin = true};
         kc_compiled_t *c = kc_compiler_run (h->compiler, &job);
         help_expect_ok (c);
         kc_compiled_destroy (&c);
@@ -102,7 +108,8 @@ static void no_function_of_the_tree_is_forgotten (void **state)
     const kc_prelude_file_t *files = kc_prelude_files (&n);
     for (size_t f = 0; f < n; f++)
         for (size_t m = 0; m < KC_COUNT (marks); m++)
-            for (const char *p = strstr (files[f].text, marks[m]); p; p = strstr (p + 1, marks[m])) {
+            for (const char *p = strstr (files[f].text, marks[m]); p;
+                 p = strstr (p + 1, marks[m])) {
                 const char *open = strchr (p, '(');
                 const char *line = strchr (p, '\n');
                 if (!open || (line && open > line))
@@ -114,16 +121,22 @@ static void no_function_of_the_tree_is_forgotten (void **state)
                 while (from > p && s_word (from[-1]))
                     from--;
                 char name[128];
-                // Pasted names (a##b), operators, macros' own parameter 'name' and our inner helpers do not count.
-                if (end == from || (size_t)(end - from) >= sizeof name || from[-1] == '#' || *end == '#' || !strncmp (from, "operator", 8)
+                // Pasted names (a##b), operators, macros' own parameter 'name' and our
+                // inner helpers do not count.
+                if (end == from || (size_t)(end - from) >= sizeof name
+                    || from[-1] == '#' || *end == '#' || !strncmp (from, "operator", 8)
                     || !strncmp (from, "kc_", 3) || !strncmp (from, "KC_", 3))
                     continue;
                 snprintf (name, sizeof name, "%.*s", (int)(end - from), from);
-                if (!strcmp (name, "name") || !strcmp (name, "fast") || !strcmp (name, "cuda"))
+                if (!strcmp (name, "name") || !strcmp (name, "fast")
+                    || !strcmp (name, "cuda"))
                     continue;
                 seen++;
-                // These are for the policy to refuse; ONE (exp) names expf and exp alike.
-                static const char *const apart[] = {"clock", "clock64", "__globaltimer", "__brkpt", "memmove", "__attribute__", "__exp2f", "__tanhf"};
+                // These are for the policy to refuse; ONE (exp) names expf and exp
+                // alike.
+                static const char *const apart[] = {
+                    "clock",   "clock64",       "__globaltimer", "__brkpt",
+                    "memmove", "__attribute__", "__exp2f",       "__tanhf"};
                 bool ok = s_named (calls.data, name);
                 for (size_t a = 0; a < KC_COUNT (apart); a++)
                     ok |= !strcmp (name, apart[a]);

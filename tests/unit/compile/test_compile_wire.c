@@ -1,4 +1,5 @@
-// test_compile_wire.c - frames and cubins from a child that may lie: round trips, and random damage
+// test_compile_wire.c - frames and cubins from a child that may lie: round trips, and
+// random damage
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +33,8 @@ static kc_compiled_t *s_result (void)
     c->ptx_size = strlen (c->ptx);
     c->cubin = kc_strdup ("\177ELF");
     c->cubin_size = 4;
-    kc_kernel_facts_t *k = (kc_kernel_facts_t *)kc_push (&c->kernels, &c->n_kernels, sizeof *k);
+    kc_kernel_facts_t *k =
+        (kc_kernel_facts_t *)kc_push (&c->kernels, &c->n_kernels, sizeof *k);
     k->name = kc_strdup ("k<4>");
     k->symbol = kc_strdup ("_Z1k");
     k->registers = 32;
@@ -75,8 +77,16 @@ static void requests_come_back_as_they_went (void **state)
 {
     (void)state;
     const char *const names[] = {"a", "b<2>"};
-    kc_compile_request_t r = {.job = {.source = "source", .constants = NULL, .cxx20 = true, .no_fmad = true, .max_registers = 64,
-                                      .kernels = names, .n_kernels = 2, .sm = 90, .want_cubin = true, .printf_on = true},
+    kc_compile_request_t r = {.job = {.source = "source",
+                                      .constants = NULL,
+                                      .cxx20 = true,
+                                      .no_fmad = true,
+                                      .max_registers = 64,
+                                      .kernels = names,
+                                      .n_kernels = 2,
+                                      .sm = 90,
+                                      .want_cubin = true,
+                                      .printf_on = true},
                               .front = KC_FRONT_NVRTC,
                               .tool = kc_strdup ("/lib/x.so"),
                               .tmp = kc_strdup ("/tmp/x")};
@@ -122,7 +132,15 @@ static void damaged_frames_are_refused_or_read_but_never_believed_blindly (void 
 
 // ---- cubins ----
 
-enum { EHDR = 64, SHDR = 64, SECTIONS = 6, NAMES_AT = EHDR, BODY_AT = 256, TABLE_AT = 512, ELF_SIZE = TABLE_AT + SECTIONS * SHDR };
+enum {
+    EHDR = 64,
+    SHDR = 64,
+    SECTIONS = 6,
+    NAMES_AT = EHDR,
+    BODY_AT = 256,
+    TABLE_AT = 512,
+    ELF_SIZE = TABLE_AT + SECTIONS * SHDR
+};
 
 static void s_put (unsigned char *p, uint64_t v, int bytes)
 {
@@ -130,10 +148,12 @@ static void s_put (unsigned char *p, uint64_t v, int bytes)
         p[i] = (unsigned char)(v >> (8 * i));
 }
 
-// A cubin in small: code, constants, a symbol table that does not count, shared memory without bytes.
+// A cubin in small: code, constants, a symbol table that does not count, shared memory
+// without bytes.
 static void s_cubin (unsigned char elf[ELF_SIZE])
 {
-    static const char names[] = "\0.text.k\0.nv.constant0.k\0.symtab\0.nv.shared.k\0.shstrtab";
+    static const char names[] =
+        "\0.text.k\0.nv.constant0.k\0.symtab\0.nv.shared.k\0.shstrtab";
     memset (elf, 0, ELF_SIZE);
     memcpy (elf, "\177ELF\2\1\1", 7);
     s_put (elf + 18, 190, 2);
@@ -144,7 +164,12 @@ static void s_cubin (unsigned char elf[ELF_SIZE])
     memcpy (elf + NAMES_AT, names, sizeof names);
     static const struct {
         uint64_t name, type, at, size;
-    } sections[SECTIONS] = {{0, 0, 0, 0}, {1, 1, BODY_AT, 32}, {9, 1, BODY_AT + 32, 16}, {25, 2, BODY_AT + 48, 24}, {33, 8, 1u << 30, 4096}, {46, 3, NAMES_AT, sizeof names}};
+    } sections[SECTIONS] = {{0, 0, 0, 0},
+                            {1, 1, BODY_AT, 32},
+                            {9, 1, BODY_AT + 32, 16},
+                            {25, 2, BODY_AT + 48, 24},
+                            {33, 8, 1u << 30, 4096},
+                            {46, 3, NAMES_AT, sizeof names}};
     for (int i = 0; i < SECTIONS; i++) {
         unsigned char *h = elf + TABLE_AT + i * SHDR;
         s_put (h, sections[i].name, 4);
@@ -156,7 +181,8 @@ static void s_cubin (unsigned char elf[ELF_SIZE])
         elf[BODY_AT + i] = (unsigned char)i;
 }
 
-static int s_hash (const unsigned char *elf, size_t size, char hex[KC_SHA_HEX], kc_err_t *err)
+static int s_hash (const unsigned char *elf, size_t size, char hex[KC_SHA_HEX],
+                   kc_err_t *err)
 {
     union {
         const unsigned char *in;
@@ -196,7 +222,8 @@ static void what_is_no_cubin_is_refused_in_words (void **state)
     char hex[KC_SHA_HEX];
     kc_err_t err;
     s_cubin (elf);
-    assert_int_equal (s_hash ((const unsigned char *)".version 9.0", 12, hex, &err), -1);
+    assert_int_equal (s_hash ((const unsigned char *)".version 9.0", 12, hex, &err),
+                      -1);
     assert_non_null (strstr (err.text, "ELF"));
     s_put (elf + 18, 62, 2);
     assert_int_equal (s_hash (elf, sizeof elf, hex, &err), -1);
@@ -215,11 +242,14 @@ static void damaged_cubins_never_lead_outside (void **state)
     for (int i = 0; i < ROUNDS; i++) {
         s_cubin (elf);
         for (uint64_t k = s_next (&seed) % 6 + 1; k > 0; k--) {
-            size_t at = s_next (&seed) % 2 ? s_next (&seed) % EHDR : TABLE_AT + s_next (&seed) % (SECTIONS * SHDR);
+            size_t at = s_next (&seed) % 2
+                            ? s_next (&seed) % EHDR
+                            : TABLE_AT + s_next (&seed) % (SECTIONS * SHDR);
             elf[at] = (unsigned char)s_next (&seed);
         }
         size_t size = s_next (&seed) % 3 ? ELF_SIZE : s_next (&seed) % ELF_SIZE + 1;
-        unsigned char *exact = (unsigned char *)kc_malloc (size); // a sanitizer sees one byte too far
+        unsigned char *exact =
+            (unsigned char *)kc_malloc (size); // a sanitizer sees one byte too far
         memcpy (exact, elf, size);
         char hex[KC_SHA_HEX];
         s_hash (exact, size, hex, NULL);
@@ -231,8 +261,11 @@ static void ptx_is_hashed_without_what_does_not_run (void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        ".version 7.5\n.visible .entry k()\n{\n\t.loc\t1 3 4\n\tmov.u32 %r1, 0; // here\n\tret;\n}\n\t.section .debug_x\n\t{\n.b8 1\n}\n",
-        "// Generated\n.version 7.5\n.visible .entry k()\n{\n\t.loc\t1 9 4\nLtmp0:\n\tmov.u32 %r1, 0;\n\n\tret;\n}\n\t.file 1 \"p\"\n\t.section .debug_x {\t}\n",
+        ".version 7.5\n.visible .entry k()\n{\n\t.loc\t1 3 4\n\tmov.u32 %r1, 0; // "
+        "here\n\tret;\n}\n\t.section .debug_x\n\t{\n.b8 1\n}\n",
+        "// Generated\n.version 7.5\n.visible .entry k()\n{\n\t.loc\t1 9 "
+        "4\nLtmp0:\n\tmov.u32 %r1, 0;\n\n\tret;\n}\n\t.file 1 \"p\"\n\t.section "
+        ".debug_x {\t}\n",
         ".version 7.5\n.visible .entry k()\n{\n\tmov.u32 %r1, 1;\n\tret;\n}\n"};
     char hex[3][KC_SHA_HEX];
     for (size_t i = 0; i < 3; i++) {
@@ -267,7 +300,8 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (results_come_back_as_they_went),
         cmocka_unit_test (requests_come_back_as_they_went),
-        cmocka_unit_test (damaged_frames_are_refused_or_read_but_never_believed_blindly),
+        cmocka_unit_test (
+            damaged_frames_are_refused_or_read_but_never_believed_blindly),
         cmocka_unit_test (a_cubins_hash_covers_code_and_constants_only),
         cmocka_unit_test (what_is_no_cubin_is_refused_in_words),
         cmocka_unit_test (damaged_cubins_never_lead_outside),

@@ -167,20 +167,13 @@ typedef unsigned long ulong;
 #define M_SQRT1_2 0.70710678118654752440
 
 // Judged builds drop printf and assert; repair builds keep them (KC_PRINTF).
-#undef assert
 #ifdef KC_PRINTF
-#ifdef __CUDACC_RTC__
-#define assert(x) ((x) ? (void)0 : kc_assert_fail (#x, __FILE__, __LINE__))
-__device__ static __noinline__ void kc_assert_fail (const char *what, const char *file, int line)
-{
-    printf ("%s:%d: block (%u,%u,%u) thread (%u,%u,%u): assertion `%s` failed\n", file, line, blockIdx.x,
-            blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, what);
-    __trap ();
-}
-#else
+#ifdef __clang__ // NVRTC has an assert of its own
+#undef assert
 #define assert(x) ((x) ? (void)0 : __assertfail (#x, __FILE__, __LINE__, __func__, 1))
 #endif
 #else
+#undef assert
 #define assert(x) ((void)0)
 #define printf(...) ((void)0)
 #endif

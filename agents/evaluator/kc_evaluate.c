@@ -15,16 +15,17 @@
 #include "common/util/kc_mem.h"
 
 enum {
-    EVAL_SHAPES = 9,            // KC_TEXT_CHECKS and the task's
+    EVAL_SHAPES = 9, // KC_TEXT_CHECKS and the task's
     EVAL_YARDSTICKS = 2,
-    EVAL_BOUND_MS = 30000,      // of the correctness matrix
+    EVAL_BOUND_MS = 30000, // of the correctness matrix
     EVAL_TIME_WALL_MS = 150000,
-    EVAL_VERIFY = 3,            // timed samples compared, when they are small enough
+    EVAL_VERIFY = 3, // timed samples compared, when they are small enough
     EVAL_VERIFY_BYTES = 512 << 20,
 };
-#define EVAL_SECONDS 10.0                    // wall limit of one run
-#define EVAL_RUN_INSTRUCTIONS 1000000000ll   // vgpu: of one run at a check shape
-#define EVAL_FULL_INSTRUCTIONS 4000000000ll  // vgpu: the budget of the run at the task's shape
+#define EVAL_SECONDS 10.0                  // wall limit of one run
+#define EVAL_RUN_INSTRUCTIONS 1000000000ll // vgpu: of one run at a check shape
+#define EVAL_FULL_INSTRUCTIONS                                                         \
+    4000000000ll // vgpu: the budget of the run at the task's shape
 
 typedef struct timed_output { // of one timed sample of the candidate
     size_t tensor;
@@ -37,7 +38,7 @@ typedef struct yardstick {
     kc_evaluator_yardstick_over_t over;
     const kc_program_t *program;
     size_t unit;
-    int contestant;   // in the timing job, -1 = not run (its time is known)
+    int contestant; // in the timing job, -1 = not run (its time is known)
     double known_us;
 } yardstick_t;
 
@@ -64,17 +65,17 @@ struct kc_evaluate {
     kc_trial_t *trial;
     kc_bench_lock_t lock;
     kc_run_t *run;
-    bool verifying;          // the reference runs on timed contents
+    bool verifying; // the reference runs on timed contents
     int64_t timing_seed;
     kc_runner_times_t *times;
     timed_output_t *timed;
     size_t n_timed;
     size_t timed_bytes;
-    int64_t *keys;           // distinct contents the reference still has to compute
+    int64_t *keys; // distinct contents the reference still has to compute
     size_t n_keys;
     timed_output_t *expected;
     size_t n_expected;
-    int64_t left;            // bytes of the arriving output
+    int64_t left; // bytes of the arriving output
     int64_t timer;
     int64_t started, phase;
     double check_s, time_s, compile_s;
@@ -109,14 +110,16 @@ static void s_over (kc_evaluate_t *self)
     if (!self->request->cache_probe)
         kc_set (&v->secret, self->secret); // spent now
     v->seconds = kc_verdict_seconds_new ();
-    v->seconds->has_total = v->seconds->has_compile = v->seconds->has_check = v->seconds->has_time = v->seconds->has_queue = true;
+    v->seconds->has_total = v->seconds->has_compile = v->seconds->has_check =
+        v->seconds->has_time = v->seconds->has_queue = true;
     v->seconds->total = (double)(kc_clock_ms () - self->started) / 1000;
     v->seconds->compile = self->compile_s;
     v->seconds->check = self->check_s;
     v->seconds->time = self->time_s;
     v->seconds->queue = (double)self->queued_ms / 1000;
     // a verdict that must not be stored names no key
-    if (!kc_judge_cacheable (v) || self->request->purpose == KC_EVALUATOR_EVALUATE_PURPOSE_CONFIRM)
+    if (!kc_judge_cacheable (v)
+        || self->request->purpose == KC_EVALUATOR_EVALUATE_PURPOSE_CONFIRM)
         kc_set (&v->cache_key, NULL);
     self->timer = kc_loop_timer_add (self->bench->loop, 0, 0, s_on_over, self);
 }
@@ -138,7 +141,8 @@ static timed_output_t *s_expected_of (kc_evaluate_t *self, const timed_output_t 
     return NULL;
 }
 
-static void s_compare_timed (kc_evaluate_t *self, const timed_output_t *t, const void *expected)
+static void s_compare_timed (kc_evaluate_t *self, const timed_output_t *t,
+                             const void *expected)
 {
     const kc_card_t *card = self->request->card;
     kc_compare_spec_t spec;
@@ -147,12 +151,15 @@ static void s_compare_timed (kc_evaluate_t *self, const timed_output_t *t, const
     int rank;
     kc_err_t err;
     const kc_card_t *reference_card = self->promoted_card ? self->promoted_card : card;
-    if (kc_trial_compare (card, reference_card, self->promoted != NULL, (int64_t)card->n_checks, t->tensor, &spec, sizes, &rank, &err) < 0) {
+    if (kc_trial_compare (card, reference_card, self->promoted != NULL,
+                          (int64_t)card->n_checks, t->tensor, &spec, sizes, &rank, &err)
+        < 0) {
         kc_judge_finding (self->verdict, KC_VERDICT_STATUS_INFRA_ERROR, "%s", err.text);
         return;
     }
     spec.expected = expected;
-    spec.poison = s_estimate (self) ? KC_POISON_NAN : -1; // a real GPU's timing draws its pattern
+    spec.poison =
+        s_estimate (self) ? KC_POISON_NAN : -1; // a real GPU's timing draws its pattern
     if (self->trial)
         spec.group_rms = kc_trial_scale (self->trial, KC_RUNNER_VALUES_TASK, t->tensor);
     kc_compare_start (&compare, &spec);
@@ -160,10 +167,12 @@ static void s_compare_timed (kc_evaluate_t *self, const timed_output_t *t, const
     const bool right = kc_compare_end (&compare);
     char name[64];
     snprintf (name, sizeof name, "task shape, timed sample %lld", (long long)t->sample);
-    kc_judge_output (self->verdict, &compare, right, card->tensors[t->tensor].name, sizes, rank, name);
+    kc_judge_output (self->verdict, &compare, right, card->tensors[t->tensor].name,
+                     sizes, rank, name);
 }
 
-static double s_median_of (const kc_evaluate_t *self, kc_runner_who_t who, const double **us, int *n)
+static double s_median_of (const kc_evaluate_t *self, kc_runner_who_t who,
+                           const double **us, int *n)
 {
     for (size_t i = 0; self->times && i < self->times->n_series; i++)
         if (self->times->series[i].who == who) {
@@ -185,7 +194,8 @@ static void s_judge_times (kc_evaluate_t *self)
     if (estimate)
         kc_judge_label (self->verdict, KC_VERDICT_LABEL_ESTIMATE);
     const double mine = s_median_of (self, KC_RUNNER_WHO_CANDIDATE, &us, &n);
-    if (!kc_judge_timing (self->verdict, KC_VERDICT_TIMING_WHO_CANDIDATE, us, n, self->graph, estimate))
+    if (!kc_judge_timing (self->verdict, KC_VERDICT_TIMING_WHO_CANDIDATE, us, n,
+                          self->graph, estimate))
         return;
     if (estimate)
         kc_bench_keep_time (self->bench, self->request->program, card, mine);
@@ -200,35 +210,49 @@ static void s_judge_times (kc_evaluate_t *self)
             if (estimate && m > 0)
                 kc_bench_keep_time (self->bench, y->program, card, theirs[0]);
         }
-        if (!kc_judge_timing (self->verdict, base ? KC_VERDICT_TIMING_WHO_BASE : KC_VERDICT_TIMING_WHO_BASELINE, theirs, m, self->graph, estimate))
+        if (!kc_judge_timing (self->verdict,
+                              base ? KC_VERDICT_TIMING_WHO_BASE
+                                   : KC_VERDICT_TIMING_WHO_BASELINE,
+                              theirs, m, self->graph, estimate))
             return;
-        kc_judge_ratio (self->verdict, base ? KC_VERDICT_RATIO_OVER_BASE : KC_VERDICT_RATIO_OVER_BASELINE, us, theirs, m < n ? m : n, estimate);
+        kc_judge_ratio (self->verdict,
+                        base ? KC_VERDICT_RATIO_OVER_BASE
+                             : KC_VERDICT_RATIO_OVER_BASELINE,
+                        us, theirs, m < n ? m : n, estimate);
     }
     if (self->times->suspect)
-        kc_judge_finding (self->verdict, KC_VERDICT_STATUS_NO_MEASUREMENT, "event time and host time contradict each other%s%s",
-                          self->times->note ? ": " : "", self->times->note ? self->times->note : "");
-    kc_judge_floor (self->verdict, card, self->request->purpose == KC_EVALUATOR_EVALUATE_PURPOSE_CONFIRM);
+        kc_judge_finding (self->verdict, KC_VERDICT_STATUS_NO_MEASUREMENT,
+                          "event time and host time contradict each other%s%s",
+                          self->times->note ? ": " : "",
+                          self->times->note ? self->times->note : "");
+    kc_judge_floor (self->verdict, card,
+                    self->request->purpose == KC_EVALUATOR_EVALUATE_PURPOSE_CONFIRM);
 }
 
 // Everything timed has its expected output: compare, then judge the times.
 static void s_finish (kc_evaluate_t *self)
 {
-    const bool keep = s_estimate (self) && self->request->purpose == KC_EVALUATOR_EVALUATE_PURPOSE_SEARCH;
+    const bool keep = s_estimate (self)
+                      && self->request->purpose == KC_EVALUATOR_EVALUATE_PURPOSE_SEARCH;
     for (size_t i = 0; i < self->n_timed && self->verdict->n_findings == 0; i++) {
         const timed_output_t *t = &self->timed[i];
         const char *tensor = self->request->card->tensors[t->tensor].name;
         size_t size;
-        const void *data = kc_bench_output (self->bench, self->card_hash, t->key, tensor, &size);
+        const void *data =
+            kc_bench_output (self->bench, self->card_hash, t->key, tensor, &size);
         const timed_output_t *e = data ? NULL : s_expected_of (self, t);
         if (!data && !e) {
-            kc_judge_finding (self->verdict, KC_VERDICT_STATUS_INFRA_ERROR, "no expected output for the timed %s", tensor);
+            kc_judge_finding (self->verdict, KC_VERDICT_STATUS_INFRA_ERROR,
+                              "no expected output for the timed %s", tensor);
             break;
         }
         s_compare_timed (self, t, data ? data : e->data);
         if (keep && e)
-            kc_bench_keep_output (self->bench, self->card_hash, t->key, tensor, e->data, e->have);
+            kc_bench_keep_output (self->bench, self->card_hash, t->key, tensor, e->data,
+                                  e->have);
     }
-    if (self->n_timed > 0 && self->verdict->checked && s_estimate (self)) { // the timed run is the task shape's check
+    if (self->n_timed > 0 && self->verdict->checked
+        && s_estimate (self)) { // the timed run is the task shape's check
         self->verdict->checked->cases++;
         self->verdict->checked->runs++;
         self->verdict->checked->shapes++;
@@ -239,18 +263,24 @@ static void s_finish (kc_evaluate_t *self)
     s_over (self);
 }
 
-static int s_take_output (kc_evaluate_t *self, const kc_runner_record_t *r, kc_err_t *err)
+static int s_take_output (kc_evaluate_t *self, const kc_runner_record_t *r,
+                          kc_err_t *err)
 {
     const kc_card_t *card = self->request->card;
     size_t tensor = 0;
-    while (tensor < card->n_tensors && strcmp (card->tensors[tensor].name, r->tensor ? r->tensor : "") != 0)
+    while (tensor < card->n_tensors
+           && strcmp (card->tensors[tensor].name, r->tensor ? r->tensor : "") != 0)
         tensor++;
     if (tensor == card->n_tensors || self->left > 0 || r->bytes <= 0)
         return kc_fail (err, KC_EPROTO, "an output that was not asked for");
-    if (!self->verifying && self->timed_bytes + (size_t)r->bytes > (size_t)2 * EVAL_VERIFY_BYTES)
+    if (!self->verifying
+        && self->timed_bytes + (size_t)r->bytes > (size_t)2 * EVAL_VERIFY_BYTES)
         return kc_fail (err, KC_EPROTO, "more timed outputs than asked for");
-    timed_output_t *t = self->verifying ? kc_push (&self->expected, &self->n_expected, sizeof *t) : kc_push (&self->timed, &self->n_timed, sizeof *t);
-    *t = (timed_output_t){.tensor = tensor, .key = r->key, .sample = r->sample, .size = (size_t)r->bytes};
+    timed_output_t *t = self->verifying
+                            ? kc_push (&self->expected, &self->n_expected, sizeof *t)
+                            : kc_push (&self->timed, &self->n_timed, sizeof *t);
+    *t = (timed_output_t){
+        .tensor = tensor, .key = r->key, .sample = r->sample, .size = (size_t)r->bytes};
     t->data = kc_malloc (t->size + 8);
     self->left = r->bytes;
     if (!self->verifying)
@@ -277,8 +307,9 @@ static void s_take_findings (kc_evaluate_t *self, const kc_runner_record_t *r)
         if (!self->verifying && r->contestant == 0)
             kc_judge_add (self->verdict, &r->findings[i], "task shape, timed");
         else
-            kc_judge_finding (self->verdict, KC_VERDICT_STATUS_INFRA_ERROR, "%s failed: %s", self->verifying ? "the reference" : "a yardstick",
-                              r->findings[i].text);
+            kc_judge_finding (
+                self->verdict, KC_VERDICT_STATUS_INFRA_ERROR, "%s failed: %s",
+                self->verifying ? "the reference" : "a yardstick", r->findings[i].text);
     }
 }
 
@@ -327,7 +358,8 @@ static void s_on_end (void *arg, const kc_run_end_t *end)
     else if (self->verifying)
         s_finish (self);
     else if (!self->times) {
-        kc_judge_finding (self->verdict, KC_VERDICT_STATUS_NO_MEASUREMENT, "the runner ended without times");
+        kc_judge_finding (self->verdict, KC_VERDICT_STATUS_NO_MEASUREMENT,
+                          "the runner ended without times");
         s_over (self);
     }
     else
@@ -359,15 +391,25 @@ static void s_verify_locked (void *arg, int fd)
     job.job->seconds = EVAL_SECONDS * 6; // our own code, and in double
     job.job->instructions = 4 * EVAL_FULL_INSTRUCTIONS;
     self->verifying = true;
-    const kc_run_spec_t run = {.runner = self->bench->runner, .mode = "evaluate", .job = job.job, .binaries = job.binaries, .lock_fd = fd,
-                               .wall_ms = self->bench->wall_ms > 0 ? self->bench->wall_ms : EVAL_TIME_WALL_MS, .on_record = s_on_record, .on_data = s_on_data, .on_end = s_on_end, .arg = self};
+    const kc_run_spec_t run = {
+        .runner = self->bench->runner,
+        .mode = "evaluate",
+        .job = job.job,
+        .binaries = job.binaries,
+        .lock_fd = fd,
+        .wall_ms = self->bench->wall_ms > 0 ? self->bench->wall_ms : EVAL_TIME_WALL_MS,
+        .on_record = s_on_record,
+        .on_data = s_on_data,
+        .on_end = s_on_end,
+        .arg = self};
     kc_err_t err;
     self->run = kc_run_start (self->bench->loop, &run, &err);
     kc_job_free (&job);
     if (fd >= 0)
         close (fd);
     if (!self->run) {
-        kc_judge_finding (self->verdict, KC_VERDICT_STATUS_INFRA_ERROR, "starting the runner: %s", err.text);
+        kc_judge_finding (self->verdict, KC_VERDICT_STATUS_INFRA_ERROR,
+                          "starting the runner: %s", err.text);
         s_over (self);
     }
 }
@@ -377,7 +419,10 @@ static void s_verify (kc_evaluate_t *self)
     for (size_t i = 0; i < self->n_timed; i++) {
         const timed_output_t *t = &self->timed[i];
         size_t size;
-        bool known = kc_bench_output (self->bench, self->card_hash, t->key, self->request->card->tensors[t->tensor].name, &size) != NULL;
+        bool known =
+            kc_bench_output (self->bench, self->card_hash, t->key,
+                             self->request->card->tensors[t->tensor].name, &size)
+            != NULL;
         for (size_t k = 0; k < self->n_keys && !known; k++)
             known = self->keys[k] == t->key;
         if (!known) {
@@ -398,7 +443,8 @@ static int64_t s_output_bytes (const kc_card_t *card)
     int64_t sum = 0;
     for (size_t i = 0; i < card->n_tensors; i++) {
         const kc_card_tensor_t *t = &card->tensors[i];
-        if (t->role != KC_CARD_TENSOR_ROLE_OUTPUT && t->role != KC_CARD_TENSOR_ROLE_INOUT)
+        if (t->role != KC_CARD_TENSOR_ROLE_OUTPUT
+            && t->role != KC_CARD_TENSOR_ROLE_INOUT)
             continue;
         int64_t elements = 1;
         for (size_t d = 0; d < t->n_sizes; d++)
@@ -413,14 +459,19 @@ static void s_time_locked (void *arg, int fd)
     kc_evaluate_t *self = arg;
     const kc_card_t *card = self->request->card;
     const int64_t shape = (int64_t)card->n_checks;
-    kc_side_t sides[1 + EVAL_YARDSTICKS] = {{.who = KC_RUNNER_WHO_CANDIDATE, .program = self->request->program, .code = &self->candidate_code[shape]}};
+    kc_side_t sides[1 + EVAL_YARDSTICKS] = {{.who = KC_RUNNER_WHO_CANDIDATE,
+                                             .program = self->request->program,
+                                             .code = &self->candidate_code[shape]}};
     const kc_compiled_t *codes[EVAL_YARDSTICKS];
     size_t n = 1;
     for (size_t i = 0; i < self->n_yardsticks; i++) {
         yardstick_t *y = &self->yardsticks[i];
         y->contestant = -1;
         if (s_estimate (self)) // a deterministic model: the number is a fact
-            y->known_us = kc_type_equal (&kc_program_type, y->program, self->request->program) ? -1 : kc_bench_time (self->bench, y->program, card);
+            y->known_us =
+                kc_type_equal (&kc_program_type, y->program, self->request->program)
+                    ? -1
+                    : kc_bench_time (self->bench, y->program, card);
         if (y->known_us > 0)
             continue;
         if (y->known_us < 0) {
@@ -428,21 +479,29 @@ static void s_time_locked (void *arg, int fd)
             continue;
         }
         for (size_t k = 0; k < i && y->contestant < 0; k++)
-            if (self->yardsticks[k].contestant > 0 && kc_type_equal (&kc_program_type, y->program, self->yardsticks[k].program))
+            if (self->yardsticks[k].contestant > 0
+                && kc_type_equal (&kc_program_type, y->program,
+                                  self->yardsticks[k].program))
                 y->contestant = self->yardsticks[k].contestant;
         if (y->contestant >= 0)
             continue;
         codes[i] = kc_units_code (self->units, y->unit);
         y->contestant = (int)n;
-        sides[n++] = (kc_side_t){.who = y->over == KC_EVALUATOR_YARDSTICK_OVER_BASE ? KC_RUNNER_WHO_BASE : KC_RUNNER_WHO_BASELINE,
-                                 .program = y->program, .code = &codes[i]};
+        sides[n++] = (kc_side_t){.who = y->over == KC_EVALUATOR_YARDSTICK_OVER_BASE
+                                            ? KC_RUNNER_WHO_BASE
+                                            : KC_RUNNER_WHO_BASELINE,
+                                 .program = y->program,
+                                 .code = &codes[i]};
     }
     kc_job_t job;
     kc_job_init (&job, self->bench, card, sides, n, &shape, 1);
     kc_runner_timing_t *t = job.job->timing = kc_type_new (&kc_runner_timing_type);
-    // While searching on a model the content is fixed per process and task, so that its reference is kept.
+    // While searching on a model the content is fixed per process and task, so that its
+    // reference is kept.
     const bool search = self->request->purpose == KC_EVALUATOR_EVALUATE_PURPOSE_SEARCH;
-    self->timing_seed = kc_case_seed (s_estimate (self) && search ? self->bench->secret : self->secret, self->card_hash, 0, 0, 0);
+    self->timing_seed =
+        kc_case_seed (s_estimate (self) && search ? self->bench->secret : self->secret,
+                      self->card_hash, 0, 0, 0);
     t->shape = 0;
     t->seed = self->timing_seed;
     t->graph = self->graph;
@@ -452,15 +511,25 @@ static void s_time_locked (void *arg, int fd)
         t->verify--;
     job.job->seconds = EVAL_SECONDS;
     job.job->instructions = EVAL_FULL_INSTRUCTIONS;
-    const kc_run_spec_t run = {.runner = self->bench->runner, .mode = "evaluate", .job = job.job, .binaries = job.binaries, .lock_fd = fd,
-                               .wall_ms = self->bench->wall_ms > 0 ? self->bench->wall_ms : EVAL_TIME_WALL_MS, .on_record = s_on_record, .on_data = s_on_data, .on_end = s_on_end, .arg = self};
+    const kc_run_spec_t run = {
+        .runner = self->bench->runner,
+        .mode = "evaluate",
+        .job = job.job,
+        .binaries = job.binaries,
+        .lock_fd = fd,
+        .wall_ms = self->bench->wall_ms > 0 ? self->bench->wall_ms : EVAL_TIME_WALL_MS,
+        .on_record = s_on_record,
+        .on_data = s_on_data,
+        .on_end = s_on_end,
+        .arg = self};
     kc_err_t err;
     self->run = kc_run_start (self->bench->loop, &run, &err);
     kc_job_free (&job);
     if (fd >= 0)
         close (fd);
     if (!self->run) {
-        kc_judge_finding (self->verdict, KC_VERDICT_STATUS_INFRA_ERROR, "starting the runner: %s", err.text);
+        kc_judge_finding (self->verdict, KC_VERDICT_STATUS_INFRA_ERROR,
+                          "starting the runner: %s", err.text);
         s_over (self);
     }
 }
@@ -477,7 +546,8 @@ static void s_on_checked (void *arg)
     kc_evaluate_t *self = arg;
     self->check_s += s_phase (self);
     kc_verdict_t *v = self->verdict;
-    if (v->checked && v->n_findings == 0 && v->checked->runs > 0 && self->shape_applies[self->shapes - 1] && !s_estimate (self))
+    if (v->checked && v->n_findings == 0 && v->checked->runs > 0
+        && self->shape_applies[self->shapes - 1] && !s_estimate (self))
         v->checked->shapes = (int64_t)self->shapes;
     if (v->n_findings > 0 || !self->request->time)
         s_over (self);
@@ -487,11 +557,13 @@ static void s_on_checked (void *arg)
 
 static void s_check (kc_evaluate_t *self)
 {
-    const bool confirm = self->request->purpose == KC_EVALUATOR_EVALUATE_PURPOSE_CONFIRM;
+    const bool confirm =
+        self->request->purpose == KC_EVALUATOR_EVALUATE_PURPOSE_CONFIRM;
     const kc_cases_options_t options = {.confirm = confirm,
                                         .full_is_costly = s_estimate (self),
                                         .full_instructions = EVAL_FULL_INSTRUCTIONS,
-                                        .no_full = s_estimate (self) && self->request->time};
+                                        .no_full =
+                                            s_estimate (self) && self->request->time};
     size_t n;
     kc_runner_case_t *all = kc_cases (self->request->card, self->secret, &options, &n);
     self->cases = kc_calloc (n + 1, sizeof *self->cases);
@@ -502,9 +574,14 @@ static void s_check (kc_evaluate_t *self)
     const kc_trial_spec_t spec = {
         .bench = self->bench,
         .card = self->request->card,
-        .reference = {.who = KC_RUNNER_WHO_REFERENCE, .program = self->promoted ? self->promoted : self->request->card->seed, .card = self->promoted_card,
+        .reference = {.who = KC_RUNNER_WHO_REFERENCE,
+                      .program =
+                          self->promoted ? self->promoted : self->request->card->seed,
+                      .card = self->promoted_card,
                       .code = self->reference_code},
-        .candidate = {.who = KC_RUNNER_WHO_CANDIDATE, .program = self->request->program, .code = self->candidate_code},
+        .candidate = {.who = KC_RUNNER_WHO_CANDIDATE,
+                      .program = self->request->program,
+                      .code = self->candidate_code},
         .reference_exact = self->promoted != NULL,
         .cases = self->cases,
         .n_cases = self->n_cases,
@@ -516,7 +593,9 @@ static void s_check (kc_evaluate_t *self)
         .arg = self,
     };
     self->trial = kc_trial_start (&spec);
-    self->verdict->checked->reference = self->promoted ? KC_VERDICT_CHECKED_REFERENCE_SEED_FP64 : KC_VERDICT_CHECKED_REFERENCE_SEED;
+    self->verdict->checked->reference = self->promoted
+                                            ? KC_VERDICT_CHECKED_REFERENCE_SEED_FP64
+                                            : KC_VERDICT_CHECKED_REFERENCE_SEED;
 }
 
 // ---- compile ----
@@ -526,7 +605,8 @@ static void s_take (kc_evaluate_t *self, const kc_verdict_t *from, const char *w
 {
     for (size_t i = 0; i < from->n_findings; i++) {
         if (whose)
-            kc_judge_finding (self->verdict, KC_VERDICT_STATUS_INFRA_ERROR, "%s: %s", whose, from->findings[i].text);
+            kc_judge_finding (self->verdict, KC_VERDICT_STATUS_INFRA_ERROR, "%s: %s",
+                              whose, from->findings[i].text);
         else
             kc_judge_add (self->verdict, &from->findings[i], NULL);
     }
@@ -540,15 +620,19 @@ static void s_plan (kc_evaluate_t *self, size_t shape)
     size_t n;
     const kc_task_setting_t *dims = kc_case_dims (card, (int64_t)shape, &n);
     kc_verdict_t *v = kc_judge_new (NULL);
-    kc_plan_t *plan = kc_plan_build (card, self->request->program, dims, n, &self->bench->facts, code->kernels, code->n_kernels, v);
+    kc_plan_t *plan =
+        kc_plan_build (card, self->request->program, dims, n, &self->bench->facts,
+                       code->kernels, code->n_kernels, v);
     if (plan && kc_plan_runnable (plan, v) < 0)
         kc_plan_destroy (&plan);
     self->shape_applies[shape] = plan != NULL;
     const bool last = shape + 1 == self->shapes;
     if (plan && last)
         self->graph = plan->graph;
-    // A program that says by its conditions that a size is not its own is specialised, not wrong.
-    if (!plan && !last && v->n_findings > 0 && strstr (v->findings[0].text, "no step applies"))
+    // A program that says by its conditions that a size is not its own is specialised,
+    // not wrong.
+    if (!plan && !last && v->n_findings > 0
+        && strstr (v->findings[0].text, "no step applies"))
         kc_judge_label (self->verdict, KC_VERDICT_LABEL_SPECIALISED);
     else if (!plan)
         s_take (self, v, NULL);
@@ -556,11 +640,13 @@ static void s_plan (kc_evaluate_t *self, size_t shape)
     kc_plan_destroy (&plan);
 }
 
-// The canonical plan: the program without its text, and what its other shapes compile to.
+// The canonical plan: the program without its text, and what its other shapes compile
+// to.
 static int s_code_hash (kc_evaluate_t *self, kc_err_t *err)
 {
     kc_program_t *bare = kc_program_dup (self->request->program);
-    kc_set (&bare->source, "-"); // the text itself does not count, only what it compiles to
+    kc_set (&bare->source,
+            "-"); // the text itself does not count, only what it compiles to
     size_t size;
     char *plan = kc_program_encode (bare, &size);
     kc_program_free (&bare);
@@ -568,7 +654,8 @@ static int s_code_hash (kc_evaluate_t *self, kc_err_t *err)
     char hex[KC_SHA_HEX];
     for (size_t i = 0; i < self->shapes && rc == 0; i++) {
         kc_compiled_t code = *self->candidate_code[i];
-        if (code.n_kernels == 0) { // fills and copies only: an empty cubin has no code section
+        if (code.n_kernels
+            == 0) { // fills and copies only: an empty cubin has no code section
             code.cubin = NULL;
             code.cubin_size = 0;
         }
@@ -594,8 +681,12 @@ static int s_cache_key (kc_evaluate_t *self, kc_err_t *err)
             return kc_fail (err, KC_EINTERNAL, "a yardstick breaks its schema");
         yardsticks[i] = hashes[i];
     }
-    const kc_judge_key_t key = {.code_hash = self->verdict->code_hash, .card = self->request->card, .yardsticks = yardsticks,
-                                .n_yardsticks = self->n_yardsticks, .compiler = kc_compiler_version (self->bench->compiler), .timed = self->request->time};
+    const kc_judge_key_t key = {.code_hash = self->verdict->code_hash,
+                                .card = self->request->card,
+                                .yardsticks = yardsticks,
+                                .n_yardsticks = self->n_yardsticks,
+                                .compiler = kc_compiler_version (self->bench->compiler),
+                                .timed = self->request->time};
     if (kc_judge_cache_key (&key, hex) < 0)
         return kc_fail (err, KC_EINTERNAL, "the card breaks its schema");
     kc_set (&self->verdict->cache_key, hex);
@@ -614,11 +705,15 @@ static void s_policy (kc_evaluate_t *self, const kc_code_facts_t *f)
         const kc_program_dtype_t d = self->request->card->tensors[i].dtype;
         narrow_data = narrow_data || (kc_dtype_is_float (d) && kc_element_size (d) < 4);
     }
-    if (!strict || narrow_data || f->tensor_tf32 + f->tensor_f16 + f->tensor_bf16 + f->tensor_fp8 == 0)
+    if (!strict || narrow_data
+        || f->tensor_tf32 + f->tensor_f16 + f->tensor_bf16 + f->tensor_fp8 == 0)
         return;
-    kc_verdict_finding_t *x = kc_judge_finding (self->verdict, KC_VERDICT_STATUS_PLAN_ERROR,
-                                                "the task's policy %s forbids tensor instructions on TF32 or 16-bit inputs, the compiled code has %d",
-                                                kc_card_policy_name (policy), f->tensor_tf32 + f->tensor_f16 + f->tensor_bf16 + f->tensor_fp8);
+    kc_verdict_finding_t *x = kc_judge_finding (
+        self->verdict, KC_VERDICT_STATUS_PLAN_ERROR,
+        "the task's policy %s forbids tensor instructions on TF32 or 16-bit inputs, "
+        "the compiled code has %d",
+        kc_card_policy_name (policy),
+        f->tensor_tf32 + f->tensor_f16 + f->tensor_bf16 + f->tensor_fp8);
     if (x)
         kc_set (&x->fix, "multiply in fp32, or submit the task with //@ policy tf32");
 }
@@ -642,7 +737,8 @@ static void s_on_units (void *arg)
         s_over (self);
         return;
     }
-    for (size_t i = self->shapes; i-- > 0 && self->verdict->n_findings == 0;) // the task's own shape first
+    for (size_t i = self->shapes;
+         i-- > 0 && self->verdict->n_findings == 0;) // the task's own shape first
         s_plan (self, i);
     if (self->verdict->n_findings > 0) {
         s_over (self);
@@ -661,44 +757,57 @@ static void s_on_units (void *arg)
     for (size_t i = 0; i < self->shapes; i++) {
         self->reference_code[i] = kc_units_code (self->units, self->shapes + i);
         if (!self->reference_code[i])
-            s_take (self, kc_units_verdict (self->units, self->shapes + i), "the reference");
+            s_take (self, kc_units_verdict (self->units, self->shapes + i),
+                    "the reference");
     }
     for (size_t i = 0; i < self->n_yardsticks; i++)
         if (!kc_units_code (self->units, self->yardsticks[i].unit))
-            s_take (self, kc_units_verdict (self->units, self->yardsticks[i].unit), "a yardstick");
+            s_take (self, kc_units_verdict (self->units, self->yardsticks[i].unit),
+                    "a yardstick");
     if (self->verdict->n_findings > 0)
         s_over (self);
     else
         s_check (self);
 }
 
-static void s_spec (kc_evaluate_t *self, const kc_card_t *card, const kc_program_t *program, size_t shape)
+static void s_spec (kc_evaluate_t *self, const kc_card_t *card,
+                    const kc_program_t *program, size_t shape)
 {
     kc_unit_spec_t *u = &self->specs[self->n_specs++];
     *u = (kc_unit_spec_t){.card = card, .program = program};
     u->dims = kc_case_dims (self->request->card, (int64_t)shape, &u->n_dims);
 }
 
-static int s_accept (const kc_bench_t *bench, const kc_evaluator_evaluate_t *r, kc_err_t *err)
+static int s_accept (const kc_bench_t *bench, const kc_evaluator_evaluate_t *r,
+                     kc_err_t *err)
 {
     if (kc_bench_serves (bench, r->card->device, err) < 0)
         return -1;
     if (!r->card->seed)
-        return kc_fail (err, KC_EUNSUPPORTED, "the card has no given kernel to serve as reference; only cuda tasks are evaluated");
+        return kc_fail (err, KC_EUNSUPPORTED,
+                        "the card has no given kernel to serve as reference; only cuda "
+                        "tasks are evaluated");
     if (r->card->n_checks >= EVAL_SHAPES)
-        return kc_fail (err, KC_EINVALID, "the card has %zu check shapes, at most %d are allowed", r->card->n_checks, EVAL_SHAPES - 1);
+        return kc_fail (err, KC_EINVALID,
+                        "the card has %zu check shapes, at most %d are allowed",
+                        r->card->n_checks, EVAL_SHAPES - 1);
     return 0;
 }
 
-kc_evaluate_t *kc_evaluate_start (kc_bench_t *bench, kc_evaluator_evaluate_t *request, int64_t queued_ms, kc_evaluate_f *done,
-                                  void *arg, kc_err_t *err)
+kc_evaluate_t *kc_evaluate_start (kc_bench_t *bench, kc_evaluator_evaluate_t *request,
+                                  int64_t queued_ms, kc_evaluate_f *done, void *arg,
+                                  kc_err_t *err)
 {
     if (s_accept (bench, request, err) < 0) {
         kc_evaluator_evaluate_free (&request);
         return NULL;
     }
     kc_evaluate_t *self = kc_calloc (1, sizeof *self);
-    *self = (kc_evaluate_t){.bench = bench, .request = request, .done = done, .arg = arg, .queued_ms = queued_ms};
+    *self = (kc_evaluate_t){.bench = bench,
+                            .request = request,
+                            .done = done,
+                            .arg = arg,
+                            .queued_ms = queued_ms};
     self->started = self->phase = kc_clock_ms ();
     self->verdict = kc_judge_new (request->card);
     self->shapes = request->card->n_checks + 1;
@@ -706,16 +815,23 @@ kc_evaluate_t *kc_evaluate_start (kc_bench_t *bench, kc_evaluator_evaluate_t *re
     kc_type_hash (&kc_card_type, request->card, self->card_hash);
     if (request->card->reference == KC_CARD_REFERENCE_SEED_FP64) {
         kc_err_t why;
-        self->promoted = kc_promote (request->card, request->card->seed, &self->promoted_card, &why);
+        self->promoted =
+            kc_promote (request->card, request->card->seed, &self->promoted_card, &why);
     }
     for (size_t i = 0; i < self->shapes; i++)
         s_spec (self, request->card, request->program, i);
     for (size_t i = 0; i < self->shapes && !request->cache_probe; i++)
-        s_spec (self, self->promoted_card ? self->promoted_card : request->card, self->promoted ? self->promoted : request->card->seed, i);
+        s_spec (self, self->promoted_card ? self->promoted_card : request->card,
+                self->promoted ? self->promoted : request->card->seed, i);
     for (size_t i = 0; i < request->n_yardsticks && i < EVAL_YARDSTICKS; i++) {
-        self->yardsticks[self->n_yardsticks++] = (yardstick_t){.over = request->yardsticks[i].over, .program = request->yardsticks[i].program, .unit = self->n_specs, .contestant = -1};
+        self->yardsticks[self->n_yardsticks++] =
+            (yardstick_t){.over = request->yardsticks[i].over,
+                          .program = request->yardsticks[i].program,
+                          .unit = self->n_specs,
+                          .contestant = -1};
         if (!request->cache_probe)
-            s_spec (self, request->card, request->yardsticks[i].program, self->shapes - 1);
+            s_spec (self, request->card, request->yardsticks[i].program,
+                    self->shapes - 1);
     }
     self->units = kc_units_start (bench, self->specs, self->n_specs, s_on_units, self);
     return self;

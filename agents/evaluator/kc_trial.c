@@ -17,7 +17,8 @@ typedef struct expected { // one output of one case
     size_t size, have;
 } expected_t;
 
-typedef struct group { // outputs of few elements: sums over the seeds of a shape and value range
+typedef struct group { // outputs of few elements: sums over the seeds of a shape and
+                       // value range
     double squares;
     int64_t count;
 } group_t;
@@ -26,10 +27,10 @@ struct kc_trial {
     kc_trial_spec_t spec;
     size_t *outputs; // indices of the card's output tensors
     size_t n_outputs;
-    size_t from, to; // the batch
+    size_t from, to;      // the batch
     expected_t *expected; // by case of the batch and output
-    group_t *groups; // by shape, values and output
-    uint64_t *digests; // of run 0, by output
+    group_t *groups;      // by shape, values and output
+    uint64_t *digests;    // of run 0, by output
     int64_t started;
     kc_bench_lock_t lock;
     kc_run_t *run;
@@ -57,8 +58,10 @@ static const kc_card_t *s_reference_card (const kc_trial_t *self)
     return self->spec.reference.card ? self->spec.reference.card : self->spec.card;
 }
 
-int kc_trial_compare (const kc_card_t *card, const kc_card_t *reference_card, bool reference_exact, int64_t shape, size_t tensor,
-                      kc_compare_spec_t *out, int64_t sizes[KC_COMPARE_RANK], int *rank, kc_err_t *err)
+int kc_trial_compare (const kc_card_t *card, const kc_card_t *reference_card,
+                      bool reference_exact, int64_t shape, size_t tensor,
+                      kc_compare_spec_t *out, int64_t sizes[KC_COMPARE_RANK], int *rank,
+                      kc_err_t *err)
 {
     size_t n;
     const kc_task_setting_t *dims = kc_case_dims (card, shape, &n);
@@ -72,14 +75,17 @@ int kc_trial_compare (const kc_card_t *card, const kc_card_t *reference_card, bo
     if (rc == 0) {
         *rank = ranks[tensor];
         memcpy (sizes, all[tensor], sizeof all[tensor]);
-        *out = (kc_compare_spec_t){.got_dtype = card->tensors[tensor].dtype,
-                                   .expected_dtype = reference_card->tensors[tensor].dtype,
-                                   .elements = 1,
-                                   .poison = -1};
+        *out =
+            (kc_compare_spec_t){.got_dtype = card->tensors[tensor].dtype,
+                                .expected_dtype = reference_card->tensors[tensor].dtype,
+                                .elements = 1,
+                                .poison = -1};
         for (int d = 0; d < *rank; d++)
             out->elements *= sizes[d];
-        const double reduction = kc_reduction_bound (card, (const int64_t (*)[KC_COMPARE_RANK])all, ranks);
-        out->tolerance = kc_tolerance (card->policy, out->got_dtype, reduction, reference_exact);
+        const double reduction =
+            kc_reduction_bound (card, (const int64_t (*)[KC_COMPARE_RANK])all, ranks);
+        out->tolerance =
+            kc_tolerance (card->policy, out->got_dtype, reduction, reference_exact);
     }
     free (all);
     free (ranks);
@@ -93,7 +99,10 @@ static int64_t s_bytes (const kc_trial_t *self, size_t number)
         kc_compare_spec_t c;
         int64_t sizes[KC_COMPARE_RANK];
         int rank;
-        if (kc_trial_compare (self->spec.card, s_reference_card (self), true, self->spec.cases[number].shape, self->outputs[o], &c, sizes, &rank, NULL) == 0)
+        if (kc_trial_compare (self->spec.card, s_reference_card (self), true,
+                              self->spec.cases[number].shape, self->outputs[o], &c,
+                              sizes, &rank, NULL)
+            == 0)
             sum += c.elements * (int64_t)kc_element_size (c.expected_dtype);
     }
     return sum;
@@ -102,7 +111,9 @@ static int64_t s_bytes (const kc_trial_t *self, size_t number)
 static group_t *s_group (kc_trial_t *self, size_t number, size_t output)
 {
     const kc_runner_case_t *c = &self->spec.cases[number];
-    return &self->groups[((size_t)c->shape * TRIAL_VALUES + (size_t)c->values) * self->n_outputs + output];
+    return &self->groups[((size_t)c->shape * TRIAL_VALUES + (size_t)c->values)
+                             * self->n_outputs
+                         + output];
 }
 
 // ---- the end ----
@@ -124,13 +135,15 @@ static void s_over (kc_trial_t *self)
     self->timer = kc_loop_timer_add (self->spec.bench->loop, 0, 0, s_on_over, self);
 }
 
-void kc_trial_end (kc_verdict_t *verdict, const kc_run_end_t *end, bool reference, const char *name)
+void kc_trial_end (kc_verdict_t *verdict, const kc_run_end_t *end, bool reference,
+                   const char *name)
 {
     kc_verdict_finding_t *f = NULL;
     if (end->outcome == KC_RUN_TIMEOUT && !reference)
         f = kc_judge_finding (verdict, KC_VERDICT_STATUS_TIMEOUT, "%s", end->text);
     else
-        f = kc_judge_finding (verdict, KC_VERDICT_STATUS_INFRA_ERROR, "%s%s%s%.400s", reference ? "reference: " : "", end->text,
+        f = kc_judge_finding (verdict, KC_VERDICT_STATUS_INFRA_ERROR, "%s%s%s%.400s",
+                              reference ? "reference: " : "", end->text,
                               end->output[0] ? ": " : "", end->output);
     if (f && name)
         f->case_ = kc_utf8_clean (name, strlen (name), 256);
@@ -146,7 +159,8 @@ static size_t s_case_of (const kc_trial_t *self, int64_t number)
 static size_t s_output_of (const kc_trial_t *self, const char *tensor)
 {
     for (size_t o = 0; o < self->n_outputs; o++)
-        if (tensor && strcmp (self->spec.card->tensors[self->outputs[o]].name, tensor) == 0)
+        if (tensor
+            && strcmp (self->spec.card->tensors[self->outputs[o]].name, tensor) == 0)
             return o;
     return self->n_outputs;
 }
@@ -158,22 +172,28 @@ static int s_begin_output (kc_trial_t *self, const kc_runner_record_t *r, kc_err
     self->now_case = s_case_of (self, r->case_);
     self->now_output = s_output_of (self, r->tensor);
     if (self->now_output == self->n_outputs)
-        return kc_fail (err, KC_EPROTO, "an output %s that the task does not have", r->tensor ? r->tensor : "");
+        return kc_fail (err, KC_EPROTO, "an output %s that the task does not have",
+                        r->tensor ? r->tensor : "");
     kc_compare_spec_t spec;
     const kc_runner_case_t *c = &self->spec.cases[self->now_case];
-    if (kc_trial_compare (self->spec.card, s_reference_card (self), self->spec.reference_exact, c->shape, self->outputs[self->now_output], &spec,
-                          self->now_sizes, &self->now_rank, err)
+    if (kc_trial_compare (self->spec.card, s_reference_card (self),
+                          self->spec.reference_exact, c->shape,
+                          self->outputs[self->now_output], &spec, self->now_sizes,
+                          &self->now_rank, err)
         < 0)
         return -1;
-    const kc_program_dtype_t dtype = self->reference_runs ? spec.expected_dtype : spec.got_dtype;
+    const kc_program_dtype_t dtype =
+        self->reference_runs ? spec.expected_dtype : spec.got_dtype;
     if (r->bytes != spec.elements * (int64_t)kc_element_size (dtype))
-        return kc_fail (err, KC_EPROTO, "output %s has %lld bytes", r->tensor, (long long)r->bytes);
+        return kc_fail (err, KC_EPROTO, "output %s has %lld bytes", r->tensor,
+                        (long long)r->bytes);
     self->now_left = r->bytes;
     // run 1 repeats run 0 on the same content
     size_t owner = self->now_case;
     while (self->spec.cases[owner].run != 0 && owner > self->from)
         owner--;
-    self->now = &self->expected[(owner - self->from) * self->n_outputs + self->now_output];
+    self->now =
+        &self->expected[(owner - self->from) * self->n_outputs + self->now_output];
     if (self->reference_runs) {
         self->now->data = kc_malloc ((size_t)r->bytes + 8);
         self->now->size = (size_t)r->bytes;
@@ -199,7 +219,8 @@ static void s_end_expected (kc_trial_t *self)
         kc_element_squares (dtype, self->now->data, elements, &g->squares, &g->count);
     }
     if (self->spec.on_expected)
-        self->spec.on_expected (self->spec.arg, self->now_case, tensor, self->now->data, elements);
+        self->spec.on_expected (self->spec.arg, self->now_case, tensor, self->now->data,
+                                elements);
 }
 
 static void s_end_compared (kc_trial_t *self)
@@ -207,8 +228,9 @@ static void s_end_compared (kc_trial_t *self)
     const kc_runner_case_t *c = &self->spec.cases[self->now_case];
     const bool right = kc_compare_end (&self->compare);
     char *name = kc_case_name (self->spec.card, c);
-    kc_judge_output (self->spec.verdict, &self->compare, right, self->spec.card->tensors[self->outputs[self->now_output]].name, self->now_sizes,
-                     self->now_rank, name);
+    kc_judge_output (self->spec.verdict, &self->compare, right,
+                     self->spec.card->tensors[self->outputs[self->now_output]].name,
+                     self->now_sizes, self->now_rank, name);
     free (name);
     if (c->run == 0)
         self->digests[self->now_output] = self->compare.digest;
@@ -247,13 +269,16 @@ static void s_take_findings (kc_trial_t *self, const kc_runner_record_t *r)
     kc_verdict_t *v = self->spec.verdict;
     char *name = NULL;
     if (r->case_ >= 0 && (size_t)r->case_ < self->to - self->from)
-        name = kc_case_name (self->spec.card, &self->spec.cases[s_case_of (self, r->case_)]);
+        name = kc_case_name (self->spec.card,
+                             &self->spec.cases[s_case_of (self, r->case_)]);
     for (size_t i = 0; i < r->n_findings; i++) {
         if (!self->reference_runs || self->spec.reference_is_given) {
             kc_judge_add (v, &r->findings[i], name);
             continue;
         }
-        kc_verdict_finding_t *f = kc_judge_finding (v, KC_VERDICT_STATUS_INFRA_ERROR, "the reference failed: %s", r->findings[i].text);
+        kc_verdict_finding_t *f =
+            kc_judge_finding (v, KC_VERDICT_STATUS_INFRA_ERROR,
+                              "the reference failed: %s", r->findings[i].text);
         if (f && name)
             kc_set (&f->case_, name);
     }
@@ -277,13 +302,17 @@ static int s_on_record (void *arg, const kc_runner_record_t *r, kc_err_t *err)
         self->skipped = true;
         return 0;
     case KC_RUNNER_RECORD_KIND_RAN:
-        self->now_case = r->case_ >= 0 ? s_case_of (self, r->case_) + 1 : 0; // what a time limit would hit
+        self->now_case = r->case_ >= 0 ? s_case_of (self, r->case_) + 1
+                                       : 0; // what a time limit would hit
         if (self->reference_runs)
             return 0;
         s_checked (self)->runs++;
-        if (r->case_ >= 0 && (size_t)r->case_ < self->to - self->from && self->spec.cases[self->now_case - 1].run == 0)
+        if (r->case_ >= 0 && (size_t)r->case_ < self->to - self->from
+            && self->spec.cases[self->now_case - 1].run == 0)
             s_checked (self)->cases++;
-        if (self->spec.verdict->n_findings > 0 || (self->spec.bound_ms > 0 && kc_clock_ms () - self->started > self->spec.bound_ms))
+        if (self->spec.verdict->n_findings > 0
+            || (self->spec.bound_ms > 0
+                && kc_clock_ms () - self->started > self->spec.bound_ms))
             return kc_fail (err, KC_ECANCELLED, "enough is known");
         return 0;
     case KC_RUNNER_RECORD_KIND_UNSET:
@@ -298,7 +327,8 @@ static int s_on_record (void *arg, const kc_runner_record_t *r, kc_err_t *err)
 
 static void s_batch_free (kc_trial_t *self)
 {
-    for (size_t i = 0; self->expected && i < (self->to - self->from) * self->n_outputs; i++)
+    for (size_t i = 0; self->expected && i < (self->to - self->from) * self->n_outputs;
+         i++)
         free (self->expected[i].data);
     free (self->expected);
     self->expected = NULL;
@@ -308,12 +338,18 @@ static void s_on_end (void *arg, const kc_run_end_t *end)
 {
     kc_trial_t *self = arg;
     self->run = NULL;
-    const bool bound = self->spec.bound_ms > 0 && kc_clock_ms () - self->started > self->spec.bound_ms;
+    const bool bound =
+        self->spec.bound_ms > 0 && kc_clock_ms () - self->started > self->spec.bound_ms;
     // 'enough is known' ended it: findings or the bound say the rest
-    const bool ours = end->outcome == KC_RUN_PROTOCOL && !self->reference_runs && (bound || self->spec.verdict->n_findings > 0);
+    const bool ours = end->outcome == KC_RUN_PROTOCOL && !self->reference_runs
+                      && (bound || self->spec.verdict->n_findings > 0);
     if (end->outcome != KC_RUN_DONE && !ours && self->spec.verdict->n_findings == 0) {
-        char *name = kc_case_name (self->spec.card, &self->spec.cases[self->now_case < self->spec.n_cases ? self->now_case : 0]);
-        kc_trial_end (self->spec.verdict, end, self->reference_runs && !self->spec.reference_is_given, name);
+        char *name = kc_case_name (
+            self->spec.card,
+            &self->spec
+                 .cases[self->now_case < self->spec.n_cases ? self->now_case : 0]);
+        kc_trial_end (self->spec.verdict, end,
+                      self->reference_runs && !self->spec.reference_is_given, name);
         free (name);
     }
     if (self->spec.verdict->n_findings > 0) {
@@ -345,7 +381,9 @@ static void s_locked (void *arg, int fd)
     for (size_t i = 0; i < n_shapes; i++)
         shapes[i] = (int64_t)i;
     kc_job_t job;
-    kc_job_init (&job, s->bench, s->card, self->reference_runs ? &s->reference : &s->candidate, 1, shapes, n_shapes);
+    kc_job_init (&job, s->bench, s->card,
+                 self->reference_runs ? &s->reference : &s->candidate, 1, shapes,
+                 n_shapes);
     size_t n = 0;
     for (size_t i = self->from; i < self->to; i++)
         if (!self->reference_runs || s->cases[i].run == 0) {
@@ -360,16 +398,27 @@ static void s_locked (void *arg, int fd)
     job.job->instructions = self->reference_runs ? 0 : s->instructions;
     self->now_case = self->from;
     self->now_left = 0;
-    const kc_run_spec_t run = {.runner = s->bench->runner, .mode = "evaluate", .job = job.job, .binaries = job.binaries, .lock_fd = fd,
-                               .wall_ms = s->bench->wall_ms > 0 ? s->bench->wall_ms : KC_TRIAL_WALL_MS, .on_record = s_on_record, .on_data = s_on_data, .on_end = s_on_end, .arg = self};
+    const kc_run_spec_t run = {.runner = s->bench->runner,
+                               .mode = "evaluate",
+                               .job = job.job,
+                               .binaries = job.binaries,
+                               .lock_fd = fd,
+                               .wall_ms = s->bench->wall_ms > 0 ? s->bench->wall_ms
+                                                                : KC_TRIAL_WALL_MS,
+                               .on_record = s_on_record,
+                               .on_data = s_on_data,
+                               .on_end = s_on_end,
+                               .arg = self};
     kc_err_t err;
     self->run = kc_run_start (s->bench->loop, &run, &err);
-    // the binaries belong to the compiled code and stay; the array is only read at the start
+    // the binaries belong to the compiled code and stay; the array is only read at the
+    // start
     kc_job_free (&job);
     if (fd >= 0)
         close (fd); // the child holds it now
     if (!self->run) {
-        kc_judge_finding (s->verdict, KC_VERDICT_STATUS_INFRA_ERROR, "starting the runner: %s", err.text);
+        kc_judge_finding (s->verdict, KC_VERDICT_STATUS_INFRA_ERROR,
+                          "starting the runner: %s", err.text);
         s_over (self);
     }
 }
@@ -382,13 +431,15 @@ static void s_next (kc_trial_t *self)
         int64_t bytes = 0;
         self->to = self->from;
         while (self->to < s->n_cases) {
-            const int64_t more = s->cases[self->to].run == 0 ? s_bytes (self, self->to) : 0;
+            const int64_t more =
+                s->cases[self->to].run == 0 ? s_bytes (self, self->to) : 0;
             if (self->to > self->from && bytes + more > KC_TRIAL_EXPECTED)
                 break;
             bytes += more;
             self->to++;
         }
-        self->expected = kc_calloc ((self->to - self->from) * self->n_outputs + 1, sizeof *self->expected);
+        self->expected = kc_calloc ((self->to - self->from) * self->n_outputs + 1,
+                                    sizeof *self->expected);
     }
     kc_bench_lock (&self->lock, s->bench, s_locked, self);
 }
@@ -398,16 +449,19 @@ kc_trial_t *kc_trial_start (const kc_trial_spec_t *spec)
     kc_trial_t *self = kc_calloc (1, sizeof *self);
     self->spec = *spec;
     for (size_t i = 0; i < spec->card->n_tensors; i++)
-        if (spec->card->tensors[i].role == KC_CARD_TENSOR_ROLE_OUTPUT || spec->card->tensors[i].role == KC_CARD_TENSOR_ROLE_INOUT) {
+        if (spec->card->tensors[i].role == KC_CARD_TENSOR_ROLE_OUTPUT
+            || spec->card->tensors[i].role == KC_CARD_TENSOR_ROLE_INOUT) {
             size_t *slot = kc_push (&self->outputs, &self->n_outputs, sizeof *slot);
             *slot = i;
         }
-    self->groups = kc_calloc (TRIAL_SHAPES * TRIAL_VALUES * self->n_outputs + 1, sizeof *self->groups);
+    self->groups = kc_calloc (TRIAL_SHAPES * TRIAL_VALUES * self->n_outputs + 1,
+                              sizeof *self->groups);
     self->digests = kc_calloc (self->n_outputs + 1, sizeof *self->digests);
     self->map = kc_calloc (spec->n_cases + 1, sizeof *self->map);
     self->started = kc_clock_ms ();
     self->reference_runs = true;
-    s_checked (self)->shapes = (int64_t)spec->card->n_checks; // the caller adds the task's when it was run
+    s_checked (self)->shapes =
+        (int64_t)spec->card->n_checks; // the caller adds the task's when it was run
     if (spec->n_cases == 0)
         s_over (self);
     else
@@ -441,8 +495,12 @@ double kc_trial_scale (const kc_trial_t *self, kc_runner_values_t values, size_t
 {
     double largest = 0;
     for (size_t o = 0; o < self->n_outputs; o++)
-        for (size_t shape = 0; shape <= self->spec.card->n_checks && self->outputs[o] == tensor; shape++) {
-            const group_t *g = &self->groups[(shape * TRIAL_VALUES + (size_t)values) * self->n_outputs + o];
+        for (size_t shape = 0;
+             shape <= self->spec.card->n_checks && self->outputs[o] == tensor;
+             shape++) {
+            const group_t *g =
+                &self->groups[(shape * TRIAL_VALUES + (size_t)values) * self->n_outputs
+                              + o];
             const double rms = g->count > 0 ? sqrt (g->squares / (double)g->count) : 0;
             largest = rms > largest ? rms : largest;
         }

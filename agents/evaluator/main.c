@@ -1,4 +1,5 @@
-// kc-evaluator - judges programs: compiles, runs, compares and times them in processes of their own
+// kc-evaluator - judges programs: compiles, runs, compares and times them in processes
+// of their own
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,7 @@
 
 static const char *const s_ops[] = {"evaluator.inspect", "evaluator.evaluate", NULL};
 
-static const kc_opt_t s_options[] = {
-    KC_OPT_DAEMON,
-    KC_OPT_BENCH,
-    {0}};
+static const kc_opt_t s_options[] = {KC_OPT_DAEMON, KC_OPT_BENCH, {0}};
 
 typedef struct work { // one request
     char *id;
@@ -50,7 +48,8 @@ static void s_answer (work_t *w, const kc_type_t *type, const void *object)
     char *payload = kc_type_encode (type, object, &size, &errs);
     if (!payload)
         kc_errs_fail (&errs, &err);
-    if (!payload || kc_node_reply (d->bench.node, w->id, payload, size, NULL, 0, &err) < 0)
+    if (!payload
+        || kc_node_reply (d->bench.node, w->id, payload, size, NULL, 0, &err) < 0)
         kc_node_error (d->bench.node, w->id, &err, 0);
     free (payload);
     char *id = kc_strdup (w->id);
@@ -61,19 +60,23 @@ static void s_answer (work_t *w, const kc_type_t *type, const void *object)
 static void s_on_verdict (void *arg, kc_verdict_t *verdict)
 {
     work_t *w = arg;
-    kc_log (KC_INFO, "evaluated", "id", "s", w->id, "status", "s", kc_verdict_status_name (verdict->status), "why", "s",
-            verdict->n_findings > 0 ? verdict->findings[0].text : "", "seconds", "f", verdict->seconds ? verdict->seconds->total : 0.0, NULL);
+    kc_log (KC_INFO, "evaluated", "id", "s", w->id, "status", "s",
+            kc_verdict_status_name (verdict->status), "why", "s",
+            verdict->n_findings > 0 ? verdict->findings[0].text : "", "seconds", "f",
+            verdict->seconds ? verdict->seconds->total : 0.0, NULL);
     kc_evaluator_evaluate_reply_t *reply = kc_evaluator_evaluate_reply_new ();
     reply->verdict = verdict;
     s_answer (w, &kc_evaluator_evaluate_reply_type, reply);
     kc_evaluator_evaluate_reply_free (&reply);
 }
 
-static void s_on_inspected (void *arg, kc_evaluator_inspect_reply_t *reply, const kc_err_t *err)
+static void s_on_inspected (void *arg, kc_evaluator_inspect_reply_t *reply,
+                            const kc_err_t *err)
 {
     work_t *w = arg;
     if (!reply) {
-        kc_log (KC_WARN, "inspect.failed", "id", "s", w->id, "error", "s", err->text, NULL);
+        kc_log (KC_WARN, "inspect.failed", "id", "s", w->id, "error", "s", err->text,
+                NULL);
         daemon_t *d = w->daemon;
         kc_node_error (d->bench.node, w->id, err, 0);
         char *id = kc_strdup (w->id);
@@ -81,7 +84,9 @@ static void s_on_inspected (void *arg, kc_evaluator_inspect_reply_t *reply, cons
         free (id);
         return;
     }
-    kc_log (KC_INFO, "inspected", "id", "s", w->id, "accepted", "b", reply->card ? 1 : 0, "why", "s", reply->n_refused > 0 ? reply->refused[0] : "", NULL);
+    kc_log (KC_INFO, "inspected", "id", "s", w->id, "accepted", "b",
+            reply->card ? 1 : 0, "why", "s",
+            reply->n_refused > 0 ? reply->refused[0] : "", NULL);
     s_answer (w, &kc_evaluator_inspect_reply_type, reply);
     kc_evaluator_inspect_reply_free (&reply);
 }
@@ -90,7 +95,9 @@ static int s_begin (daemon_t *d, const kc_request_t *request, kc_err_t *err)
 {
     kc_errs_t errs = {0};
     const bool inspect = strcmp (request->op, "evaluator.inspect") == 0;
-    void *in = kc_type_decode (inspect ? &kc_evaluator_inspect_type : &kc_evaluator_evaluate_type, request->payload, request->payload_size, KC_WIRE, &errs);
+    void *in = kc_type_decode (inspect ? &kc_evaluator_inspect_type
+                                       : &kc_evaluator_evaluate_type,
+                               request->payload, request->payload_size, KC_WIRE, &errs);
     if (!in)
         return kc_errs_fail (&errs, err);
     work_t *w = kc_calloc (1, sizeof *w);
@@ -100,7 +107,9 @@ static int s_begin (daemon_t *d, const kc_request_t *request, kc_err_t *err)
     if (inspect)
         w->inspect = kc_inspect_start (&d->bench, in, NULL, 0, s_on_inspected, w);
     else
-        w->evaluate = kc_evaluate_start (&d->bench, in, kc_loop_now (d->bench.loop) - request->arrived, s_on_verdict, w, err);
+        w->evaluate = kc_evaluate_start (&d->bench, in,
+                                         kc_loop_now (d->bench.loop) - request->arrived,
+                                         s_on_verdict, w, err);
     if (w->inspect || w->evaluate)
         return 0;
     char *id = kc_strdup (w->id);
@@ -158,8 +167,10 @@ int main (int argc, char **argv)
     const kc_daemon_spec_t spec = {
         .program = "kc-evaluator",
         .role = "evaluator",
-        .about = "Inspects tasks and judges programs on one GPU, real or virtual.  It never loads CUDA nor runs a program\n"
-                 "itself: everything happens in kc-runner processes that are killed at their limits.",
+        .about = "Inspects tasks and judges programs on one GPU, real or virtual.  It "
+                 "never loads CUDA nor runs a program\n"
+                 "itself: everything happens in kc-runner processes that are killed at "
+                 "their limits.",
         .options = s_options,
         .ops = s_ops,
         .slots = 1,

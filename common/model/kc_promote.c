@@ -271,6 +271,23 @@ static int s_check_casts (const s_promote_t *s, const kc_ctokens_t *t)
 
 // ---- the source ----
 
+// alignas (4 * W) of a struct of floats becomes alignas (2 * (4 * W)): index of the
+// closing parenthesis when token i is such a word with an expression, else 0.
+static size_t s_alignment (const kc_ctokens_t *t, size_t i)
+{
+    const kc_ctoken_t *k = &t->items[i];
+    if ((!kc_ctoken_is (k, "alignas") && !kc_ctoken_is (k, "__align__"))
+        || i + 2 >= t->n || !kc_ctoken_is (&t->items[i + 1], "("))
+        return 0;
+    for (size_t n = 0; n < KC_COUNT (s_types); n++)
+        if (kc_ctoken_is (
+                &t->items[i + 2],
+                s_types[n][0])) // alignas (float4): the type is promoted itself
+            return 0;
+    size_t end = kc_ctokens_match (t, i + 1);
+    return end < t->n ? end : 0;
+}
+
 // Rewrite the tokens of 'text', copying what lies between them.  'line' is added to the
 // tokens' lines.
 static int s_rewrite (s_promote_t *s, const char *text, size_t size, int line)
@@ -279,11 +296,16 @@ static int s_rewrite (s_promote_t *s, const char *text, size_t size, int line)
     kc_ctokens_read (&t, text, size);
     const char *at = text;
     int rc = s_check_casts (s, &t);
+    size_t open = 0, close = 0; // of an alignment, 0 = none
     for (size_t i = 0; i < t.n && rc == 0; i++) {
         kc_ctoken_t *k = &t.items[i];
         k->line += line;
         kc_buf_put (&s->out, at, (size_t)(k->at - at));
         at = k->at + k->size;
+        if (close == 0 && s_alignment (&t, i) > 0) {
+            open = i + 1;
+            close = s_alignment (&t, i);
+        }
         switch (k->kind) {
         case KC_CT_WORD:
             rc = s_word (s, k);
@@ -301,6 +323,12 @@ static int s_rewrite (s_promote_t *s, const char *text, size_t size, int line)
         case KC_CT_PUNCT:
             kc_buf_put (&s->out, k->at, k->size);
             break;
+        }
+        if (close > 0 && i == open)
+            kc_buf_puts (&s->out, "2 * (");
+        if (close > 0 && i == close) {
+            kc_buf_putc (&s->out, ')');
+            open = close = 0;
         }
     }
     if (rc == 0)

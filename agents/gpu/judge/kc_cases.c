@@ -18,11 +18,13 @@ void kc_secret (char out[KC_SECRET_HEX])
     kc_sha256_hex (random, sizeof random, out);
 }
 
-int64_t kc_case_seed (const char *secret, const char *what, int shape, int values, int number)
+int64_t kc_case_seed (const char *secret, const char *what, int shape, int values,
+                      int number)
 {
     char text[192];
     unsigned char digest[32];
-    const int size = snprintf (text, sizeof text, "%.64s/%.64s/%d/%d/%d", secret, what, shape, values, number);
+    const int size = snprintf (text, sizeof text, "%.64s/%.64s/%d/%d/%d", secret, what,
+                               shape, values, number);
     kc_sha256_raw (text, (size_t)size, digest);
     uint64_t seed = 0;
     for (int i = 0; i < 8; i++)
@@ -36,7 +38,8 @@ typedef struct list {
     const char *secret;
 } list_t;
 
-static void s_add (list_t *l, int shape, kc_runner_values_t values, int number, int run, int64_t instructions)
+static void s_add (list_t *l, int shape, kc_runner_values_t values, int number, int run,
+                   int64_t instructions)
 {
     if (l->n >= l->launches)
         return;
@@ -50,16 +53,20 @@ static void s_add (list_t *l, int shape, kc_runner_values_t values, int number, 
     // both patterns in both roles, so that the pattern tells nothing about the run
     const bool large = ((c->seed ^ run) & 1) != 0;
     c->poison = large ? KC_POISON_LARGE : KC_POISON_NAN;
-    c->layout = kc_case_seed (l->secret, "layout", shape, (int)values, number * 2 + run);
+    c->layout =
+        kc_case_seed (l->secret, "layout", shape, (int)values, number * 2 + run);
     c->instructions = instructions;
 }
 
-kc_runner_case_t *kc_cases (const kc_card_t *card, const char *secret, const kc_cases_options_t *options, size_t *n)
+kc_runner_case_t *kc_cases (const kc_card_t *card, const char *secret,
+                            const kc_cases_options_t *options, size_t *n)
 {
-    static const kc_runner_values_t values[3] = {KC_RUNNER_VALUES_TASK, KC_RUNNER_VALUES_SCALED, KC_RUNNER_VALUES_STRUCTURED};
+    static const kc_runner_values_t values[3] = {
+        KC_RUNNER_VALUES_TASK, KC_RUNNER_VALUES_SCALED, KC_RUNNER_VALUES_STRUCTURED};
     const int seeds = options->confirm ? KC_CASES_SEEDS_CONFIRM : KC_CASES_SEEDS;
     const int checks = (int)card->n_checks;
-    const int shapes = options->full_is_costly || options->no_full ? checks : checks + 1;
+    const int shapes =
+        options->full_is_costly || options->no_full ? checks : checks + 1;
     list_t l = {.secret = secret};
     l.launches = options->launches  ? options->launches
                  : options->confirm ? (size_t)KC_CASES_LAUNCHES_CONFIRM
@@ -80,7 +87,8 @@ kc_runner_case_t *kc_cases (const kc_card_t *card, const char *secret, const kc_
     l.launches = all;
     if (options->full_is_costly)
         for (size_t k = 0; k < full; k++)
-            s_add (&l, checks, KC_RUNNER_VALUES_TABLE, (int)k, 0, options->full_instructions);
+            s_add (&l, checks, KC_RUNNER_VALUES_TABLE, (int)k, 0,
+                   options->full_instructions);
     *n = l.n;
     return l.items;
 }
@@ -107,7 +115,7 @@ char *kc_case_name (const kc_card_t *card, const kc_runner_case_t *c)
                 value = dims[k].value;
         kc_buf_printf (&b, "%s=%" PRId64 " ", card->dims[i].name, value);
     }
-    kc_buf_printf (&b, "%s, values %s, seed %d, run %d", n ? "(check)" : "(task)", kc_runner_values_name (c->values),
-                   (int)c->variant, (int)c->run);
+    kc_buf_printf (&b, "%s, values %s, seed %d, run %d", n ? "(check)" : "(task)",
+                   kc_runner_values_name (c->values), (int)c->variant, (int)c->run);
     return kc_buf_take (&b);
 }

@@ -69,11 +69,12 @@ size_t kc_element_size (kc_program_dtype_t dtype)
     return 1;
 }
 
-// A small float of 'e' exponent and 'm' fraction bits.  Without infinities (e4m3) only the pattern of all
-// ones is NaN.
+// A small float of 'e' exponent and 'm' fraction bits.  Without infinities (e4m3) only
+// the pattern of all ones is NaN.
 static double s_small (unsigned bits, int e, int m, bool infinities)
 {
-    const unsigned fraction = bits & ((1u << m) - 1), exponent = bits >> m & ((1u << e) - 1);
+    const unsigned fraction = bits & ((1u << m) - 1),
+                   exponent = bits >> m & ((1u << e) - 1);
     const double sign = bits >> (e + m) & 1 ? -1.0 : 1.0;
     const int bias = (1 << (e - 1)) - 1;
     if (exponent == (1u << e) - 1) {
@@ -168,7 +169,8 @@ double kc_element_round (kc_program_dtype_t dtype, double value)
     return value;
 }
 
-void kc_element_squares (kc_program_dtype_t dtype, const void *data, int64_t elements, double *sum, int64_t *count)
+void kc_element_squares (kc_program_dtype_t dtype, const void *data, int64_t elements,
+                         double *sum, int64_t *count)
 {
     const size_t size = kc_element_size (dtype);
     for (int64_t i = 0; i < elements; i++) {
@@ -190,7 +192,8 @@ static double s_min (double x, double y)
     return x < y ? x : y;
 }
 
-kc_tolerance_t kc_tolerance (kc_card_policy_t policy, kc_program_dtype_t dtype, double reduction, bool reference_exact)
+kc_tolerance_t kc_tolerance (kc_card_policy_t policy, kc_program_dtype_t dtype,
+                             double reduction, bool reference_exact)
 {
     kc_tolerance_t t = {0};
     if (policy == KC_CARD_POLICY_EXACT || !kc_dtype_is_float (dtype)) {
@@ -223,10 +226,15 @@ kc_tolerance_t kc_tolerance (kc_card_policy_t policy, kc_program_dtype_t dtype, 
     case KC_CARD_POLICY_EXACT:
         break;
     }
-    // An output type coarser than the policy cannot hold a better result: two of its ulps and their rms.
+    // An output type coarser than the policy cannot hold a better result: two of its
+    // ulps and their rms.
     const double unit = s_unit (dtype);
-    t.a = s_max (t.a, dtype == KC_PROGRAM_DTYPE_F64 || dtype == KC_PROGRAM_DTYPE_F32 ? 0 : 4 * unit);
-    t.relative = s_max (t.relative, dtype == KC_PROGRAM_DTYPE_F64 || dtype == KC_PROGRAM_DTYPE_F32 ? 0 : 2 * unit);
+    t.a = s_max (t.a, dtype == KC_PROGRAM_DTYPE_F64 || dtype == KC_PROGRAM_DTYPE_F32
+                          ? 0
+                          : 4 * unit);
+    t.relative = s_max (
+        t.relative,
+        dtype == KC_PROGRAM_DTYPE_F64 || dtype == KC_PROGRAM_DTYPE_F32 ? 0 : 2 * unit);
     if (!reference_exact) { // its error and ours
         t.a *= 2;
         t.relative *= 2;
@@ -240,7 +248,8 @@ static bool s_is_output (kc_card_tensor_role_t role)
     return role == KC_CARD_TENSOR_ROLE_OUTPUT || role == KC_CARD_TENSOR_ROLE_INOUT;
 }
 
-double kc_reduction_bound (const kc_card_t *card, const int64_t (*sizes)[KC_COMPARE_RANK], const int *rank)
+double kc_reduction_bound (const kc_card_t *card,
+                           const int64_t (*sizes)[KC_COMPARE_RANK], const int *rank)
 {
     double all_in = 0, least_out = INFINITY, largest = 1, product = 1;
     for (size_t i = 0; i < card->n_tensors; i++) {
@@ -262,7 +271,8 @@ double kc_reduction_bound (const kc_card_t *card, const int64_t (*sizes)[KC_COMP
                 if (!s_is_output (out->role))
                     continue;
                 for (size_t e = 0; e < out->n_shape && !kept; e++)
-                    kept = (size_t)d < t->n_shape && strcmp (t->shape[d], out->shape[e]) == 0;
+                    kept = (size_t)d < t->n_shape
+                           && strcmp (t->shape[d], out->shape[e]) == 0;
             }
             if (!kept)
                 gone *= (double)sizes[i][d];
@@ -275,13 +285,16 @@ double kc_reduction_bound (const kc_card_t *card, const int64_t (*sizes)[KC_COMP
 
 void kc_compare_start (kc_compare_t *self, const kc_compare_spec_t *spec)
 {
-    *self = (kc_compare_t){.spec = *spec, .first_bad = -1, .digest = 0x9e3779b97f4a7c15ull};
+    *self =
+        (kc_compare_t){.spec = *spec, .first_bad = -1, .digest = 0x9e3779b97f4a7c15ull};
     double sum = 0;
     int64_t count = 0;
     if (!spec->tolerance.exact && spec->expected)
-        kc_element_squares (spec->expected_dtype, spec->expected, spec->elements, &sum, &count);
+        kc_element_squares (spec->expected_dtype, spec->expected, spec->elements, &sum,
+                            &count);
     self->scale = count ? sqrt (sum / (double)count) : 0;
-    // A sum of values around zero may come out near zero by chance; its size over the seeds is the scale.
+    // A sum of values around zero may come out near zero by chance; its size over the
+    // seeds is the scale.
     if (spec->elements <= KC_COMPARE_FEW && spec->group_rms > self->scale)
         self->scale = spec->group_rms;
 }
@@ -296,7 +309,8 @@ static bool s_is_poison (const kc_compare_t *self, const unsigned char *at, size
     return true;
 }
 
-static void s_bad (kc_compare_t *self, const unsigned char *at, size_t size, double expected, double got, double scaled)
+static void s_bad (kc_compare_t *self, const unsigned char *at, size_t size,
+                   double expected, double got, double scaled)
 {
     const bool unwritten = s_is_poison (self, at, size);
     self->bad++;
@@ -311,11 +325,13 @@ static void s_bad (kc_compare_t *self, const unsigned char *at, size_t size, dou
     self->max_scaled = s_max (self->max_scaled, scaled);
 }
 
-static void s_exact (kc_compare_t *self, const unsigned char *at, size_t size, const unsigned char *want)
+static void s_exact (kc_compare_t *self, const unsigned char *at, size_t size,
+                     const unsigned char *want)
 {
     const kc_compare_spec_t *s = &self->spec;
     const double got = kc_element (s->got_dtype, at);
-    const double expected = kc_element_round (s->got_dtype, kc_element (s->expected_dtype, want));
+    const double expected =
+        kc_element_round (s->got_dtype, kc_element (s->expected_dtype, want));
     bool same;
     if (s->got_dtype == s->expected_dtype && !kc_dtype_is_float (s->got_dtype))
         same = memcmp (at, want, size) == 0; // 64-bit integers do not fit a double
@@ -328,21 +344,25 @@ static void s_exact (kc_compare_t *self, const unsigned char *at, size_t size, c
     }
 }
 
-static void s_near (kc_compare_t *self, const unsigned char *at, size_t size, const unsigned char *want)
+static void s_near (kc_compare_t *self, const unsigned char *at, size_t size,
+                    const unsigned char *want)
 {
     const kc_compare_spec_t *s = &self->spec;
     const double got = kc_element (s->got_dtype, at);
     double expected = kc_element (s->expected_dtype, want);
     if (isfinite (expected) && !isfinite (kc_element_round (s->got_dtype, expected)))
-        expected = kc_element_round (s->got_dtype, expected); // the type has no such number
+        expected =
+            kc_element_round (s->got_dtype, expected); // the type has no such number
     if (!isfinite (expected) || !isfinite (got)) {
-        const bool same = isnan (expected) ? isnan (got) : !isnan (got) && expected == got;
+        const bool same =
+            isnan (expected) ? isnan (got) : !isnan (got) && expected == got;
         if (!same)
             s_bad (self, at, size, expected, got, INFINITY);
         return;
     }
     const double error = fabs (got - expected);
-    const double limit = s->tolerance.a * self->scale + s->tolerance.rtol * fabs (expected);
+    const double limit =
+        s->tolerance.a * self->scale + s->tolerance.rtol * fabs (expected);
     self->error_squares += error * error;
     self->expected_squares += expected * expected;
     self->max_abs = s_max (self->max_abs, error);
@@ -356,7 +376,9 @@ static void s_near (kc_compare_t *self, const unsigned char *at, size_t size, co
 static void s_element (kc_compare_t *self, const unsigned char *at, size_t size)
 {
     const kc_compare_spec_t *s = &self->spec;
-    const unsigned char *want = (const unsigned char *)s->expected + (size_t)self->at * kc_element_size (s->expected_dtype);
+    const unsigned char *want =
+        (const unsigned char *)s->expected
+        + (size_t)self->at * kc_element_size (s->expected_dtype);
     uint64_t bits = 0;
     memcpy (&bits, at, size);
     self->digest = kc_mix (self->digest ^ bits) + KC_GOLDEN;
@@ -392,12 +414,16 @@ bool kc_compare_end (kc_compare_t *self)
     const kc_compare_spec_t *s = &self->spec;
     if (!s->tolerance.exact) {
         // The scale of few elements serves this gate, too.
-        const double floor_squares = s->elements <= KC_COMPARE_FEW ? self->scale * self->scale * (double)s->elements : 0;
+        const double floor_squares =
+            s->elements <= KC_COMPARE_FEW
+                ? self->scale * self->scale * (double)s->elements
+                : 0;
         const double squares = s_max (self->expected_squares, floor_squares);
-        self->relative = squares > 0              ? sqrt (self->error_squares / squares)
+        self->relative = squares > 0 ? sqrt (self->error_squares / squares)
                          : self->error_squares > 0 ? (double)INFINITY
                                                    : 0;
-        self->gate_b = s->tolerance.relative > 0 && self->relative > s->tolerance.relative;
+        self->gate_b =
+            s->tolerance.relative > 0 && self->relative > s->tolerance.relative;
     }
     return self->at == s->elements && self->bad == 0 && !self->gate_b;
 }

@@ -52,9 +52,11 @@ static double s_or (bool has, double value, double other)
     return has ? value : other;
 }
 
-kc_fill_t kc_content_fill (const kc_card_fill_t *fill, kc_program_dtype_t dtype, uint64_t key, int64_t elements)
+kc_fill_t kc_content_fill (const kc_card_fill_t *fill, kc_program_dtype_t dtype,
+                           uint64_t key, int64_t elements)
 {
-    kc_fill_t f = {.type = s_fill_type (dtype), .key = key, .elements = (kc_u64)elements};
+    kc_fill_t f = {
+        .type = s_fill_type (dtype), .key = key, .elements = (kc_u64)elements};
     switch (fill->kind) {
     case KC_CARD_FILL_KIND_UNIFORM:
         f.kind = KC_FILL_UNIFORM;
@@ -89,7 +91,8 @@ kc_fill_t kc_content_fill (const kc_card_fill_t *fill, kc_program_dtype_t dtype,
 
 static void s_set (kc_card_fill_t *fill, kc_card_fill_kind_t kind, double a, double b)
 {
-    *fill = (kc_card_fill_t){.kind = kind, .has_a = true, .a = a, .has_b = true, .b = b};
+    *fill =
+        (kc_card_fill_t){.kind = kind, .has_a = true, .a = a, .has_b = true, .b = b};
 }
 
 // The range in which the author expects values, and whether zero lies inside it.
@@ -107,12 +110,16 @@ static bool s_domain (const kc_card_fill_t *fill, double *lo, double *hi)
     return *lo < 0 && *hi > 0;
 }
 
-static void s_scaled (kc_content_t *self, double lo, double hi, bool around_zero, int variant)
+static void s_scaled (kc_content_t *self, double lo, double hi, bool around_zero,
+                      int variant)
 {
     static const double wide[3] = {1, 8, 1e-2}, narrow[3] = {1, 0.5, 1e-2};
-    const double a = s_or (self->fill.has_a, self->fill.a, 0), b = s_or (self->fill.has_b, self->fill.b, 1);
+    const double a = s_or (self->fill.has_a, self->fill.a, 0),
+                 b = s_or (self->fill.has_b, self->fill.b, 1);
     if (around_zero) {
-        const double std = self->fill.kind == KC_CARD_FILL_KIND_NORMAL ? b : (hi - lo) / 3.4641016151377544;
+        const double std = self->fill.kind == KC_CARD_FILL_KIND_NORMAL
+                               ? b
+                               : (hi - lo) / 3.4641016151377544;
         s_set (&self->fill, KC_CARD_FILL_KIND_NORMAL, 0, std * wide[variant % 3]);
     }
     else if (self->fill.kind == KC_CARD_FILL_KIND_NORMAL)
@@ -120,14 +127,17 @@ static void s_scaled (kc_content_t *self, double lo, double hi, bool around_zero
     else if (variant % 3 == 0) // the other half of a one-sided range
         s_set (&self->fill, KC_CARD_FILL_KIND_UNIFORM, lo + 0.5 * (hi - lo), hi);
     else
-        s_set (&self->fill, KC_CARD_FILL_KIND_UNIFORM, lo, lo + narrow[variant % 3] * (hi - lo));
+        s_set (&self->fill, KC_CARD_FILL_KIND_UNIFORM, lo,
+               lo + narrow[variant % 3] * (hi - lo));
 }
 
-kc_content_t kc_content (const kc_card_tensor_t *tensor, const int64_t *sizes, int rank, kc_runner_values_t values,
-                         int variant, uint64_t seed)
+kc_content_t kc_content (const kc_card_tensor_t *tensor, const int64_t *sizes, int rank,
+                         kc_runner_values_t values, int variant, uint64_t seed)
 {
-    static const kc_card_fill_t unit = {.kind = KC_CARD_FILL_KIND_NORMAL, .has_a = true, .has_b = true, .b = 1};
-    static const kc_card_fill_t zero = {.kind = KC_CARD_FILL_KIND_CONSTANT, .has_a = true};
+    static const kc_card_fill_t unit = {
+        .kind = KC_CARD_FILL_KIND_NORMAL, .has_a = true, .has_b = true, .b = 1};
+    static const kc_card_fill_t zero = {.kind = KC_CARD_FILL_KIND_CONSTANT,
+                                        .has_a = true};
     const bool real = kc_dtype_is_float (tensor->dtype);
     kc_content_t self = {.kind = KC_CONTENT_FILL, .elements = 1, .inner = 1};
     self.fill = tensor->fill ? *tensor->fill : real ? unit : zero;
@@ -136,9 +146,11 @@ kc_content_t kc_content (const kc_card_tensor_t *tensor, const int64_t *sizes, i
         self.elements *= sizes[d];
     if (rank > 0 && sizes[rank - 1] > 0)
         self.inner = sizes[rank - 1];
-    const bool drawn = self.fill.kind == KC_CARD_FILL_KIND_UNIFORM || self.fill.kind == KC_CARD_FILL_KIND_NORMAL;
+    const bool drawn = self.fill.kind == KC_CARD_FILL_KIND_UNIFORM
+                       || self.fill.kind == KC_CARD_FILL_KIND_NORMAL;
     if (values == KC_RUNNER_VALUES_TABLE) {
-        if (drawn || self.fill.kind == KC_CARD_FILL_KIND_INTEGER || self.fill.kind == KC_CARD_FILL_KIND_BOOL)
+        if (drawn || self.fill.kind == KC_CARD_FILL_KIND_INTEGER
+            || self.fill.kind == KC_CARD_FILL_KIND_BOOL)
             self.kind = KC_CONTENT_DRAWN;
         return self;
     }
@@ -149,8 +161,12 @@ kc_content_t kc_content (const kc_card_tensor_t *tensor, const int64_t *sizes, i
     if (values == KC_RUNNER_VALUES_SCALED)
         s_scaled (&self, lo, hi, around_zero, variant);
     else if (values == KC_RUNNER_VALUES_STRUCTURED) {
-        self.kind = variant % 3 == 0 ? KC_CONTENT_SUFFIX : variant % 3 == 1 ? KC_CONTENT_SPIKES : KC_CONTENT_RAMP;
-        self.lo = lo;
+        self.kind = variant % 3 == 0   ? KC_CONTENT_SUFFIX
+                    : variant % 3 == 1 ? KC_CONTENT_SPIKES
+                                       : KC_CONTENT_RAMP;
+        // a ramp through zero would make every sum cancel, and rounding errors look
+        // like wrong results
+        self.lo = self.kind == KC_CONTENT_RAMP && around_zero ? 0.02 * hi : lo;
         self.hi = hi;
         // small but not zero: a term skipped for being zero must not be right by chance
         self.base = around_zero ? 0 : lo;
@@ -161,23 +177,29 @@ kc_content_t kc_content (const kc_card_tensor_t *tensor, const int64_t *sizes, i
 
 static double s_structured (const kc_content_t *self, int64_t i)
 {
-    const double unit = (double)(kc_mix (self->key ^ kc_mix ((uint64_t)i)) >> 11) * 0x1p-53;
+    const double unit =
+        (double)(kc_mix (self->key ^ kc_mix ((uint64_t)i)) >> 11) * 0x1p-53;
     const double small = self->base + self->rest * (0.5 + 0.5 * unit);
     if (self->kind == KC_CONTENT_RAMP) {
-        const double along = self->elements > 1 ? (double)i / (double)(self->elements - 1) : 0.5;
+        const double along =
+            self->elements > 1 ? (double)i / (double)(self->elements - 1) : 0.5;
         return self->lo + along * (self->hi - self->lo);
     }
     if (self->kind == KC_CONTENT_SPIKES)
-        return kc_mix (self->key + (uint64_t)i * KC_GOLDEN) % SPIKE_RARE == 0 ? self->hi : small;
+        return kc_mix (self->key + (uint64_t)i * KC_GOLDEN) % SPIKE_RARE == 0 ? self->hi
+                                                                              : small;
     const int64_t in_row = i % self->inner;
-    const bool late = in_row >= self->inner - (self->inner + 15) / 16 || i >= self->elements - (self->elements + 15) / 16;
+    const bool late = in_row >= self->inner - (self->inner + 15) / 16
+                      || i >= self->elements - (self->elements + 15) / 16;
     return late ? self->lo + unit * (self->hi - self->lo) : small;
 }
 
-void kc_content_drawn (const kc_card_fill_t *fill, kc_program_dtype_t dtype, uint64_t key, int64_t elements, void *out)
+void kc_content_drawn (const kc_card_fill_t *fill, kc_program_dtype_t dtype,
+                       uint64_t key, int64_t elements, void *out)
 {
     kc_fill_t f = kc_content_fill (fill, dtype, key, elements);
-    const bool drawn = fill->kind != KC_CARD_FILL_KIND_PERMUTATION && fill->kind != KC_CARD_FILL_KIND_CONSTANT;
+    const bool drawn = fill->kind != KC_CARD_FILL_KIND_PERMUTATION
+                       && fill->kind != KC_CARD_FILL_KIND_CONSTANT;
     if (!drawn || elements <= KC_CONTENT_TABLE) {
         kc_fill_host (&f, out);
         return;
@@ -188,7 +210,8 @@ void kc_content_drawn (const kc_card_fill_t *fill, kc_program_dtype_t dtype, uin
     kc_fill_host (&f, table);
     char *at = out;
     for (int64_t i = 0; i < elements; i++, at += size) {
-        const char *from = table + kc_mix (key + (uint64_t)i * KC_GOLDEN) % KC_CONTENT_TABLE * size;
+        const char *from =
+            table + kc_mix (key + (uint64_t)i * KC_GOLDEN) % KC_CONTENT_TABLE * size;
         memcpy (at, from, size);
     }
     free (table);
@@ -212,7 +235,8 @@ void kc_content_write (const kc_content_t *self, kc_program_dtype_t dtype, void 
     }
 }
 
-void kc_content_widen (kc_program_dtype_t from, const void *in, int64_t elements, double *out)
+void kc_content_widen (kc_program_dtype_t from, const void *in, int64_t elements,
+                       double *out)
 {
     const size_t size = kc_element_size (from);
     for (int64_t i = 0; i < elements; i++)

@@ -23,7 +23,8 @@ kc_verdict_t *kc_judge_new (const kc_card_t *card)
     return v;
 }
 
-kc_verdict_finding_t *kc_judge_finding (kc_verdict_t *v, kc_verdict_status_t status, const char *format, ...)
+kc_verdict_finding_t *kc_judge_finding (kc_verdict_t *v, kc_verdict_status_t status,
+                                        const char *format, ...)
 {
     if (v->n_findings >= KC_JUDGE_FINDINGS)
         return NULL;
@@ -34,7 +35,8 @@ kc_verdict_finding_t *kc_judge_finding (kc_verdict_t *v, kc_verdict_status_t sta
     va_start (args, format);
     kc_buf_vprintf (&text, format, args);
     va_end (args);
-    kc_verdict_finding_t *f = kc_push (&v->findings, &v->n_findings, sizeof *v->findings);
+    kc_verdict_finding_t *f =
+        kc_push (&v->findings, &v->n_findings, sizeof *v->findings);
     kc_type_init (&kc_verdict_finding_type, f);
     f->status = status;
     f->text = kc_utf8_clean (kc_buf_str (&text), text.size, 1000);
@@ -42,14 +44,16 @@ kc_verdict_finding_t *kc_judge_finding (kc_verdict_t *v, kc_verdict_status_t sta
     return f;
 }
 
-void kc_judge_add (kc_verdict_t *v, const kc_verdict_finding_t *finding, const char *name)
+void kc_judge_add (kc_verdict_t *v, const kc_verdict_finding_t *finding,
+                   const char *name)
 {
     if (v->n_findings >= KC_JUDGE_FINDINGS)
         return;
     if (v->n_findings == 0)
         v->status = finding->status;
     kc_verdict_finding_t *copy = kc_type_dup (&kc_verdict_finding_type, finding);
-    kc_verdict_finding_t *f = kc_push (&v->findings, &v->n_findings, sizeof *v->findings);
+    kc_verdict_finding_t *f =
+        kc_push (&v->findings, &v->n_findings, sizeof *v->findings);
     *f = *copy; // the entry takes what the copy owns
     free (copy);
     if (name && !f->case_)
@@ -87,7 +91,8 @@ static void s_largest (bool *has, double *value, double now)
     *value = now;
 }
 
-static void s_why (kc_verdict_t *v, const kc_compare_t *c, const char *tensor, const int64_t *sizes, int rank, const char *name)
+static void s_why (kc_verdict_t *v, const kc_compare_t *c, const char *tensor,
+                   const int64_t *sizes, int rank, const char *name)
 {
     int64_t position[KC_COMPARE_RANK] = {0};
     kc_buf_t place = {0};
@@ -97,23 +102,30 @@ static void s_why (kc_verdict_t *v, const kc_compare_t *c, const char *tensor, c
         for (int d = 0; d < rank; d++)
             kc_buf_printf (&place, "%s%" PRId64, d ? "," : "", position[d]);
         if (c->first_unwritten)
-            f = kc_judge_finding (v, KC_VERDICT_STATUS_WRONG_OUTPUT,
-                                  "%s[%s] was never written (it still holds the poison 0x%02x); %" PRId64 " of %" PRId64
-                                  " elements are wrong, %" PRId64 " of them never written",
-                                  tensor, kc_buf_str (&place), (unsigned)c->spec.poison, c->bad, c->spec.elements, c->unwritten);
+            f = kc_judge_finding (
+                v, KC_VERDICT_STATUS_WRONG_OUTPUT,
+                "%s[%s] was never written (it still holds the poison 0x%02x); %" PRId64
+                " of %" PRId64 " elements are wrong, %" PRId64 " of them never written",
+                tensor, kc_buf_str (&place), (unsigned)c->spec.poison, c->bad,
+                c->spec.elements, c->unwritten);
         else
-            f = kc_judge_finding (v, KC_VERDICT_STATUS_WRONG_OUTPUT,
-                                  "%s[%s] is %.9g, expected %.9g; %" PRId64 " of %" PRId64
-                                  " elements are wrong, the largest error is %.3g times its limit",
-                                  tensor, kc_buf_str (&place), c->got, c->expected, c->bad, c->spec.elements, c->max_scaled);
+            f = kc_judge_finding (
+                v, KC_VERDICT_STATUS_WRONG_OUTPUT,
+                "%s[%s] is %.9g, expected %.9g; %" PRId64 " of %" PRId64
+                " elements are wrong, the largest error is %.3g times its limit",
+                tensor, kc_buf_str (&place), c->got, c->expected, c->bad,
+                c->spec.elements, c->max_scaled);
     }
     else if (c->at < c->spec.elements)
         f = kc_judge_finding (v, KC_VERDICT_STATUS_INFRA_ERROR,
-                              "only %" PRId64 " of %" PRId64 " elements of %s came back from the runner", c->at, c->spec.elements, tensor);
+                              "only %" PRId64 " of %" PRId64
+                              " elements of %s came back from the runner",
+                              c->at, c->spec.elements, tensor);
     else
         f = kc_judge_finding (v, KC_VERDICT_STATUS_WRONG_OUTPUT,
-                              "%s is less precise than the policy allows: relative RMS error %.3g, limit %.3g", tensor,
-                              c->relative, c->spec.tolerance.relative);
+                              "%s is less precise than the policy allows: relative RMS "
+                              "error %.3g, limit %.3g",
+                              tensor, c->relative, c->spec.tolerance.relative);
     kc_buf_free (&place);
     if (!f)
         return;
@@ -124,7 +136,8 @@ static void s_why (kc_verdict_t *v, const kc_compare_t *c, const char *tensor, c
     f->has_bad_elements = true;
     f->bad_elements = c->bad;
     if (c->first_bad < 0) {
-        kc_set (&f->fix, "accumulate in fp32 or better and avoid approximate or 16-bit intermediate values");
+        kc_set (&f->fix, "accumulate in fp32 or better and avoid approximate or 16-bit "
+                         "intermediate values");
         return;
     }
     f->has_index = true;
@@ -138,13 +151,16 @@ static void s_why (kc_verdict_t *v, const kc_compare_t *c, const char *tensor, c
     f->has_got = isfinite (c->got);
     f->got = c->got;
     if (c->first_unwritten)
-        kc_set (&f->fix, "every element of every output must be written: check the grid, the bounds test and the tail");
+        kc_set (&f->fix, "every element of every output must be written: check the "
+                         "grid, the bounds test and the tail");
     else if (c->bad * 8 < c->spec.elements)
-        kc_set (&f->fix, "few elements are wrong: look at tails, block edges and elements at the end of rows");
+        kc_set (&f->fix, "few elements are wrong: look at tails, block edges and "
+                         "elements at the end of rows");
 }
 
-bool kc_judge_output (kc_verdict_t *v, const kc_compare_t *c, bool right, const char *tensor, const int64_t *sizes,
-                      int rank, const char *name)
+bool kc_judge_output (kc_verdict_t *v, const kc_compare_t *c, bool right,
+                      const char *tensor, const int64_t *sizes, int rank,
+                      const char *name)
 {
     kc_verdict_checked_t *k = s_checked (v);
     s_largest (&k->has_max_scaled, &k->max_scaled, c->max_scaled);
@@ -157,20 +173,25 @@ bool kc_judge_output (kc_verdict_t *v, const kc_compare_t *c, bool right, const 
 
 double kc_judge_byte_floor (const kc_card_t *card)
 {
-    if (!card->floor || !card->device || !card->device->has_bandwidth || !(card->device->bandwidth > 0))
+    if (!card->floor || !card->device || !card->device->has_bandwidth
+        || !(card->device->bandwidth > 0))
         return 0;
-    const double reads = (double)card->floor->read_bytes, writes = (double)card->floor->write_bytes;
-    const double l2 = card->device->has_l2_bytes ? (double)card->device->l2_bytes : writes;
+    const double reads = (double)card->floor->read_bytes,
+                 writes = (double)card->floor->write_bytes;
+    const double l2 =
+        card->device->has_l2_bytes ? (double)card->device->l2_bytes : writes;
     return (reads + (writes > l2 ? writes - l2 : 0)) / card->device->bandwidth * 1e6;
 }
 
-bool kc_judge_timing (kc_verdict_t *v, kc_verdict_timing_who_t who, const double *us, int n, bool graph, bool estimate)
+bool kc_judge_timing (kc_verdict_t *v, kc_verdict_timing_who_t who, const double *us,
+                      int n, bool graph, bool estimate)
 {
     for (int i = 0; i < n; i++)
         if (!isfinite (us[i]) || us[i] <= 0)
             n = -1;
     if (n <= 0) {
-        kc_judge_finding (v, KC_VERDICT_STATUS_NO_MEASUREMENT, "%s: no usable time sample", 
+        kc_judge_finding (v, KC_VERDICT_STATUS_NO_MEASUREMENT,
+                          "%s: no usable time sample",
                           kc_enum_name (&kc_verdict_timing_who_type, (unsigned)who));
         return false;
     }
@@ -180,7 +201,8 @@ bool kc_judge_timing (kc_verdict_t *v, kc_verdict_timing_who_t who, const double
     t->who = who;
     t->median_us = s.median;
     t->n = n;
-    t->launch = graph ? KC_VERDICT_TIMING_LAUNCH_GRAPH : KC_VERDICT_TIMING_LAUNCH_STREAM;
+    t->launch =
+        graph ? KC_VERDICT_TIMING_LAUNCH_GRAPH : KC_VERDICT_TIMING_LAUNCH_STREAM;
     t->estimate = estimate;
     t->has_mean_us = t->has_min_us = true;
     t->mean_us = s.mean;
@@ -200,8 +222,9 @@ bool kc_judge_timing (kc_verdict_t *v, kc_verdict_timing_who_t who, const double
     return true;
 }
 
-void kc_judge_ratio (kc_verdict_t *v, kc_verdict_ratio_over_t over, const double *candidate, const double *yardstick,
-                     int n, bool estimate)
+void kc_judge_ratio (kc_verdict_t *v, kc_verdict_ratio_over_t over,
+                     const double *candidate, const double *yardstick, int n,
+                     bool estimate)
 {
     const kc_ratio_t r = kc_ratio (candidate, yardstick, n, estimate);
     kc_verdict_ratio_t *out = kc_push (&v->ratios, &v->n_ratios, sizeof *v->ratios);
@@ -214,7 +237,8 @@ void kc_judge_ratio (kc_verdict_t *v, kc_verdict_ratio_over_t over, const double
     out->comparison = r.comparison;
 }
 
-static const kc_verdict_timing_t *s_timing (const kc_verdict_t *v, kc_verdict_timing_who_t who)
+static const kc_verdict_timing_t *s_timing (const kc_verdict_t *v,
+                                            kc_verdict_timing_who_t who)
 {
     for (size_t i = 0; i < v->n_timings; i++)
         if (v->timings[i].who == who)
@@ -235,17 +259,22 @@ void kc_judge_floor (kc_verdict_t *v, const kc_card_t *card, bool second)
     }
     const double bytes = kc_judge_byte_floor (card);
     if (bytes > 0 && t->median_us < KC_IMPOSSIBLE_SHARE * bytes) {
-        kc_verdict_finding_t *f = kc_judge_finding (
-            v, KC_VERDICT_STATUS_IMPOSSIBLE,
-            "%.3f us%s is below the %.3f us that reading and writing the task's bytes once takes at %.0f GB/s", t->median_us,
-            t->estimate ? " (estimate)" : "", bytes, card->device->bandwidth / 1e9);
+        kc_verdict_finding_t *f =
+            kc_judge_finding (v, KC_VERDICT_STATUS_IMPOSSIBLE,
+                              "%.3f us%s is below the %.3f us that reading and writing "
+                              "the task's bytes once takes at %.0f GB/s",
+                              t->median_us, t->estimate ? " (estimate)" : "", bytes,
+                              card->device->bandwidth / 1e9);
         if (f)
-            kc_set (&f->fix, "the program does not do all the work in the timed region");
+            kc_set (&f->fix,
+                    "the program does not do all the work in the timed region");
         return;
     }
-    bool audit = card->floor->us > 0 && t->median_us < KC_AUDIT_SHARE * card->floor->us && card->floor->us > 1.001 * card->floor->bytes_us;
+    bool audit = card->floor->us > 0 && t->median_us < KC_AUDIT_SHARE * card->floor->us
+                 && card->floor->us > 1.001 * card->floor->bytes_us;
     for (size_t i = 0; i < v->n_ratios; i++)
-        if (v->ratios[i].over == KC_VERDICT_RATIO_OVER_BASELINE && v->ratios[i].speedup > KC_AUDIT_SPEEDUP)
+        if (v->ratios[i].over == KC_VERDICT_RATIO_OVER_BASELINE
+            && v->ratios[i].speedup > KC_AUDIT_SPEEDUP)
             audit = true;
     if (audit && !second)
         kc_judge_label (v, KC_VERDICT_LABEL_AUDIT);
@@ -259,10 +288,12 @@ void kc_judge_kernels (kc_verdict_t *v, const kc_runner_kernel_t *kernels, size_
             known = strcmp (v->kernels[k].name, kernels[i].name) == 0;
         if (known)
             continue;
-        kc_verdict_kernel_t *out = kc_push (&v->kernels, &v->n_kernels, sizeof *v->kernels);
+        kc_verdict_kernel_t *out =
+            kc_push (&v->kernels, &v->n_kernels, sizeof *v->kernels);
         kc_type_init (&kc_verdict_kernel_type, out);
         kc_set (&out->name, kernels[i].name);
-        out->has_registers = out->has_shared_bytes = out->has_local_bytes = out->has_spill_bytes = true;
+        out->has_registers = out->has_shared_bytes = out->has_local_bytes =
+            out->has_spill_bytes = true;
         out->registers = kernels[i].registers;
         out->registers_estimated = kernels[i].registers_estimated;
         out->shared_bytes = kernels[i].shared_static;

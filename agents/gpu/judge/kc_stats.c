@@ -44,7 +44,8 @@ double kc_median (const double *values, int n)
     return median;
 }
 
-// Samples of one series prepared for drawing: the ranks make a median a walk over counts.
+// Samples of one series prepared for drawing: the ranks make a median a walk over
+// counts.
 typedef struct series {
     int n;
     double *sorted;
@@ -109,7 +110,8 @@ static double s_count_median (const series_t *s, int total)
     return a;
 }
 
-// One bootstrap draw: whole blocks, the same ones for all series, until n samples are there.
+// One bootstrap draw: whole blocks, the same ones for all series, until n samples are
+// there.
 static void s_draw (series_t *series, int n_series, int n, int block, kc_u64 draw)
 {
     const int blocks = (n + block - 1) / block;
@@ -121,7 +123,8 @@ static void s_draw (series_t *series, int n_series, int n, int block, kc_u64 dra
             kc_philox (KC_STATS_KEY + draw, (kc_u64)b, r);
         const int from = (int)(r[b % 4] % (kc_u32)n);
         const int length = b == blocks - 1 ? n - b * block : block;
-        for (int i = 0; i < length; i++) { // circular: every sample is drawn equally often
+        for (int i = 0; i < length;
+             i++) { // circular: every sample is drawn equally often
             const int at = (from + i) % n;
             for (int s = 0; s < n_series; s++)
                 series[s].count[series[s].rank[at]]++;
@@ -183,7 +186,8 @@ static kc_verdict_ratio_comparison_t s_comparison (double lo, double hi)
     return KC_VERDICT_RATIO_COMPARISON_AMBIGUOUS;
 }
 
-kc_ratio_t kc_ratio (const double *candidate, const double *yardstick, int n, bool exact)
+kc_ratio_t kc_ratio (const double *candidate, const double *yardstick, int n,
+                     bool exact)
 {
     kc_ratio_t out = {.comparison = KC_VERDICT_RATIO_COMPARISON_AMBIGUOUS};
     if (n <= 0)

@@ -10,7 +10,8 @@
 
 static const unsigned char s_magic[4] = {'K', 'C', 'R', '1'};
 
-void kc_frame_put (unsigned char header[KC_FRAME_HEADER], kc_frame_type_t type, uint64_t size)
+void kc_frame_put (unsigned char header[KC_FRAME_HEADER], kc_frame_type_t type,
+                   uint64_t size)
 {
     memset (header, 0, KC_FRAME_HEADER);
     memcpy (header, s_magic, sizeof s_magic);
@@ -19,7 +20,8 @@ void kc_frame_put (unsigned char header[KC_FRAME_HEADER], kc_frame_type_t type, 
         header[8 + i] = (unsigned char)(size >> (8 * i));
 }
 
-int kc_frame_get (const unsigned char header[KC_FRAME_HEADER], kc_frame_t *out, kc_err_t *err)
+int kc_frame_get (const unsigned char header[KC_FRAME_HEADER], kc_frame_t *out,
+                  kc_err_t *err)
 {
     if (memcmp (header, s_magic, sizeof s_magic) != 0)
         return kc_fail (err, KC_EPROTO, "runner: bytes that are no frame");
@@ -31,12 +33,14 @@ int kc_frame_get (const unsigned char header[KC_FRAME_HEADER], kc_frame_t *out, 
     else if (header[4] == KC_FRAME_DATA && out->size <= KC_FRAME_DATA_MAX)
         out->type = KC_FRAME_DATA;
     else
-        return kc_fail (err, KC_EPROTO, "runner: a frame of type %d and %llu bytes is not allowed", header[4],
-                        (unsigned long long)out->size);
+        return kc_fail (err, KC_EPROTO,
+                        "runner: a frame of type %d and %llu bytes is not allowed",
+                        header[4], (unsigned long long)out->size);
     return 0;
 }
 
-int kc_frame_send (int fd, kc_frame_type_t type, const void *data, size_t size, kc_err_t *err)
+int kc_frame_send (int fd, kc_frame_type_t type, const void *data, size_t size,
+                   kc_err_t *err)
 {
     unsigned char header[KC_FRAME_HEADER];
     kc_frame_put (header, type, size);
@@ -49,10 +53,12 @@ char *kc_frame_receive (int fd, kc_frame_type_t type, size_t *size_p, kc_err_t *
 {
     unsigned char header[KC_FRAME_HEADER];
     kc_frame_t frame;
-    if (kc_fd_read (fd, header, sizeof header, 0, err) < 0 || kc_frame_get (header, &frame, err) < 0)
+    if (kc_fd_read (fd, header, sizeof header, 0, err) < 0
+        || kc_frame_get (header, &frame, err) < 0)
         return NULL;
     if (frame.type != type) {
-        kc_fail (err, KC_EPROTO, "runner: frame of type %d where %d was expected", (int)frame.type, (int)type);
+        kc_fail (err, KC_EPROTO, "runner: frame of type %d where %d was expected",
+                 (int)frame.type, (int)type);
         return NULL;
     }
     char *data = kc_malloc ((size_t)frame.size + 1);
@@ -65,7 +71,8 @@ char *kc_frame_receive (int fd, kc_frame_type_t type, size_t *size_p, kc_err_t *
     return data;
 }
 
-static int s_piece (kc_frame_reader_t *r, const unsigned char *at, size_t n, kc_err_t *err)
+static int s_piece (kc_frame_reader_t *r, const unsigned char *at, size_t n,
+                    kc_err_t *err)
 {
     if (r->frame.type == KC_FRAME_DATA)
         return r->on_data (r->arg, at, n, err);
@@ -82,7 +89,9 @@ int kc_frame_feed (kc_frame_reader_t *r, const void *data, size_t size, kc_err_t
     const unsigned char *at = data;
     while (size > 0) {
         if (r->left == 0) {
-            const size_t n = size < KC_FRAME_HEADER - r->n_header ? size : KC_FRAME_HEADER - r->n_header;
+            const size_t n = size < KC_FRAME_HEADER - r->n_header
+                                 ? size
+                                 : KC_FRAME_HEADER - r->n_header;
             memcpy (r->header + r->n_header, at, n);
             r->n_header += n;
             at += n;

@@ -1,8 +1,9 @@
 /* kc_frame.h - records on the pipes between a daemon and its kc-runner
  *
- * A frame is a header of 16 bytes (magic, type, size; little-endian) and 'size' bytes.  JSON frames hold one
- * document of runner.schema.json; DATA frames hold bytes that the last JSON frame announced.  Nothing else
- * ever travels on these descriptors: prints of kernels and libraries go to stderr.
+ * A frame is a header of 16 bytes (magic, type, size; little-endian) and 'size' bytes.
+ * JSON frames hold one document of runner.schema.json; DATA frames hold bytes that the
+ * last JSON frame announced.  Nothing else ever travels on these descriptors: prints of
+ * kernels and libraries go to stderr.
  */
 #ifndef KC_FRAME_H
 #define KC_FRAME_H
@@ -28,12 +29,15 @@ typedef struct kc_frame {
 } kc_frame_t;
 
 // Write the header of a frame.
-void kc_frame_put (unsigned char header[KC_FRAME_HEADER], kc_frame_type_t type, uint64_t size);
+void kc_frame_put (unsigned char header[KC_FRAME_HEADER], kc_frame_type_t type,
+                   uint64_t size);
 // Read it; -1 (KC_EPROTO) when it is none or too large.
-int kc_frame_get (const unsigned char header[KC_FRAME_HEADER], kc_frame_t *out, kc_err_t *err);
+int kc_frame_get (const unsigned char header[KC_FRAME_HEADER], kc_frame_t *out,
+                  kc_err_t *err);
 
 // Blocking, for the runner's side.
-int kc_frame_send (int fd, kc_frame_type_t type, const void *data, size_t size, kc_err_t *err);
+int kc_frame_send (int fd, kc_frame_type_t type, const void *data, size_t size,
+                   kc_err_t *err);
 // A whole frame of the type expected, zero-terminated; caller frees.  NULL with err.
 char *kc_frame_receive (int fd, kc_frame_type_t type, size_t *size_p, kc_err_t *err);
 
@@ -51,7 +55,8 @@ typedef struct kc_frame_reader {
     uint64_t left;
     kc_buf_t json;
 } kc_frame_reader_t;
-int kc_frame_feed (kc_frame_reader_t *reader, const void *data, size_t size, kc_err_t *err);
+int kc_frame_feed (kc_frame_reader_t *reader, const void *data, size_t size,
+                   kc_err_t *err);
 void kc_frame_reader_free (kc_frame_reader_t *reader);
 
 #endif // KC_FRAME_H

@@ -18,9 +18,9 @@
 #include "common/util/kc_spawn.h"
 
 enum {
-    RUN_READ = 256 << 10,    // bytes read in one turn
-    RUN_OUTPUT_MAX = 8192,   // of stderr kept
-    RUN_LINGER_MS = 2000,    // from 'done' to the end of the process
+    RUN_READ = 256 << 10,  // bytes read in one turn
+    RUN_OUTPUT_MAX = 8192, // of stderr kept
+    RUN_LINGER_MS = 2000,  // from 'done' to the end of the process
     JOB_FD = 3,
     RESULT_FD = 4,
     LOCK_FD = 5,
@@ -73,7 +73,8 @@ static void s_free (kc_run_t *self)
     free (self);
 }
 
-// Note how it ended (the first reason counts) and kill; on_end follows when the child is reaped.
+// Note how it ended (the first reason counts) and kill; on_end follows when the child
+// is reaped.
 static void s_end (kc_run_t *self, kc_run_outcome_t outcome, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
 static void s_end (kc_run_t *self, kc_run_outcome_t outcome, const char *format, ...)
@@ -100,12 +101,15 @@ static void s_on_timer (kc_loop_t *loop, int64_t timer, void *arg)
     if (self->done) // everything is here; it only failed to leave
         kc_child_kill (&self->child, SIGKILL);
     else
-        s_end (self, KC_RUN_TIMEOUT, "the runner was killed after %.1f s, its wall limit", (double)self->spec.wall_ms / 1000);
+        s_end (self, KC_RUN_TIMEOUT,
+               "the runner was killed after %.1f s, its wall limit",
+               (double)self->spec.wall_ms / 1000);
 }
 
 static void s_drain (kc_run_t *self);
 
-static void s_on_child (kc_loop_t *loop, kc_child_t *child, const kc_exit_t *exit, void *arg)
+static void s_on_child (kc_loop_t *loop, kc_child_t *child, const kc_exit_t *exit,
+                        void *arg)
 {
     (void)loop;
     (void)child;
@@ -114,7 +118,10 @@ static void s_on_child (kc_loop_t *loop, kc_child_t *child, const kc_exit_t *exi
     if (!self->outcome && self->done)
         self->outcome = KC_RUN_DONE;
     if (!self->outcome)
-        s_end (self, KC_RUN_CRASHED, exit && exit->signalled ? "the runner died of signal %d" : "the runner exited with status %d before it was done",
+        s_end (self, KC_RUN_CRASHED,
+               exit && exit->signalled
+                   ? "the runner died of signal %d"
+                   : "the runner exited with status %d before it was done",
                exit ? exit->code : -1);
     const kc_run_end_t end = {.outcome = self->outcome,
                               .text = self->text,
@@ -139,7 +146,8 @@ static int s_on_json (void *arg, const char *json, size_t size, kc_err_t *err)
     else if (record->kind == KC_RUNNER_RECORD_KIND_DONE) {
         self->done = true;
         kc_loop_timer_del (self->loop, self->timer);
-        self->timer = kc_loop_timer_add (self->loop, RUN_LINGER_MS, 0, s_on_timer, self);
+        self->timer =
+            kc_loop_timer_add (self->loop, RUN_LINGER_MS, 0, s_on_timer, self);
     }
     else if (self->spec.on_record)
         rc = self->spec.on_record (self->spec.arg, record, err);
@@ -150,7 +158,8 @@ static int s_on_json (void *arg, const char *json, size_t size, kc_err_t *err)
 static int s_on_frame_data (void *arg, const void *data, size_t size, kc_err_t *err)
 {
     kc_run_t *self = arg;
-    return self->spec.on_data ? self->spec.on_data (self->spec.arg, data, size, err) : 0;
+    return self->spec.on_data ? self->spec.on_data (self->spec.arg, data, size, err)
+                              : 0;
 }
 
 // Read once; false when there is nothing more.
@@ -160,7 +169,8 @@ static bool s_read (kc_run_t *self)
     const ssize_t n = read (self->out, buffer, RUN_READ);
     bool more = n > 0;
     kc_err_t err = {0};
-    if (n > 0 && !self->outcome && kc_frame_feed (&self->reader, buffer, (size_t)n, &err) < 0) {
+    if (n > 0 && !self->outcome
+        && kc_frame_feed (&self->reader, buffer, (size_t)n, &err) < 0) {
         s_end (self, KC_RUN_PROTOCOL, "%s", err.text);
         more = false;
     }
@@ -223,7 +233,8 @@ static void s_on_in (kc_loop_t *loop, int fd, unsigned events, void *arg)
             self->at = 0;
             continue;
         }
-        const ssize_t n = kc_fd_write_some (fd, (const char *)p->data + self->at, p->size - self->at);
+        const ssize_t n =
+            kc_fd_write_some (fd, (const char *)p->data + self->at, p->size - self->at);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (n < 0) // it does not read: its records or its end will say why
@@ -239,7 +250,8 @@ static void s_piece (kc_run_t *self, const void *data, size_t size, void *own)
     *p = (piece_t){data, size, own};
 }
 
-static void s_frame (kc_run_t *self, kc_frame_type_t type, const void *data, size_t size, void *own)
+static void s_frame (kc_run_t *self, kc_frame_type_t type, const void *data,
+                     size_t size, void *own)
 {
     unsigned char *header = kc_malloc (KC_FRAME_HEADER);
     kc_frame_put (header, type, size);
@@ -249,14 +261,25 @@ static void s_frame (kc_run_t *self, kc_frame_type_t type, const void *data, siz
 
 // ---- starting ----
 
-// What a runner may see of our environment: where libraries are, and what sanitizers and CUDA need.
+// What a runner may see of our environment: where libraries are, and what sanitizers
+// and CUDA need.
 static char **s_environment (void)
 {
-    static const char *const names[] = {"CUDA_HOME", "CUDA_VISIBLE_DEVICES", "CUDA_MPS_PIPE_DIRECTORY", "LD_LIBRARY_PATH", "PATH", "HOME", "TMPDIR",
-                                        "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"};
+    static const char *const names[] = {"CUDA_HOME",
+                                        "CUDA_VISIBLE_DEVICES",
+                                        "CUDA_MPS_PIPE_DIRECTORY",
+                                        "LD_LIBRARY_PATH",
+                                        "PATH",
+                                        "HOME",
+                                        "TMPDIR",
+                                        "ASAN_OPTIONS",
+                                        "UBSAN_OPTIONS",
+                                        "LSAN_OPTIONS",
+                                        "TSAN_OPTIONS"};
     char **envp = kc_calloc (KC_COUNT (names) + 4, sizeof *envp);
     size_t n = 0;
-    envp[n++] = kc_strdup ("CUDA_CACHE_DISABLE=1"); // our cache holds machine code already
+    envp[n++] =
+        kc_strdup ("CUDA_CACHE_DISABLE=1"); // our cache holds machine code already
     envp[n++] = kc_strdup ("CUDA_MODULE_LOADING=EAGER");
     for (size_t i = 0; i < KC_COUNT (names); i++)
         if (getenv (names[i]))
@@ -264,7 +287,8 @@ static char **s_environment (void)
     return envp;
 }
 
-static int s_spawn (kc_run_t *self, const kc_run_spec_t *spec, int in, int out, int error, kc_err_t *err)
+static int s_spawn (kc_run_t *self, const kc_run_spec_t *spec, int in, int out,
+                    int error, kc_err_t *err)
 {
     char *path = NULL;
     if (!spec->runner) {
@@ -274,7 +298,8 @@ static int s_spawn (kc_run_t *self, const kc_run_spec_t *spec, int in, int out, 
     }
     char **envp = s_environment ();
     const char *const argv[] = {"kc-runner", spec->mode, NULL};
-    const kc_spawn_fd_t fds[] = {{in, JOB_FD}, {out, RESULT_FD}, {error, 2}, {spec->lock_fd, LOCK_FD}};
+    const kc_spawn_fd_t fds[] = {
+        {in, JOB_FD}, {out, RESULT_FD}, {error, 2}, {spec->lock_fd, LOCK_FD}};
     const kc_spawn_t s = {.path = spec->runner ? spec->runner : path,
                           .argv = argv,
                           .envp = (const char *const *)envp,
@@ -288,7 +313,8 @@ static int s_spawn (kc_run_t *self, const kc_run_spec_t *spec, int in, int out, 
     return rc;
 }
 
-static int s_watch (kc_run_t *self, int *end, int fd, unsigned events, kc_loop_fd_f *call, kc_err_t *err)
+static int s_watch (kc_run_t *self, int *end, int fd, unsigned events,
+                    kc_loop_fd_f *call, kc_err_t *err)
 {
     *end = fd;
     const int flags = fcntl (fd, F_GETFL);
@@ -307,17 +333,25 @@ kc_run_t *kc_run_start (kc_loop_t *loop, const kc_run_spec_t *spec, kc_err_t *er
         return NULL;
     }
     if (size > KC_FRAME_JSON_MAX) {
-        kc_fail (err, KC_EINVALID, "the job has %zu bytes, at most %d are allowed", size, KC_FRAME_JSON_MAX);
+        kc_fail (err, KC_EINVALID, "the job has %zu bytes, at most %d are allowed",
+                 size, KC_FRAME_JSON_MAX);
         free (json);
         return NULL;
     }
     kc_run_t *self = kc_calloc (1, sizeof *self);
-    *self = (kc_run_t){.loop = loop, .spec = *spec, .in = -1, .out = -1, .err = -1, .started = kc_clock_ms ()};
+    *self = (kc_run_t){.loop = loop,
+                       .spec = *spec,
+                       .in = -1,
+                       .out = -1,
+                       .err = -1,
+                       .started = kc_clock_ms ()};
     self->child.pidfd = -1;
-    self->reader = (kc_frame_reader_t){.arg = self, .on_json = s_on_json, .on_data = s_on_frame_data};
+    self->reader = (kc_frame_reader_t){
+        .arg = self, .on_json = s_on_json, .on_data = s_on_frame_data};
     s_frame (self, KC_FRAME_JSON, json, size, json);
     for (size_t i = 0; i < spec->job->n_binaries; i++)
-        s_frame (self, KC_FRAME_DATA, spec->binaries[i], (size_t)spec->job->binaries[i].size, NULL);
+        s_frame (self, KC_FRAME_DATA, spec->binaries[i],
+                 (size_t)spec->job->binaries[i].size, NULL);
     self->spec.job = NULL; // not ours beyond this call
     self->spec.runner = self->spec.mode = NULL;
     int in[2] = {-1, -1}, out[2] = {-1, -1}, error[2] = {-1, -1};
@@ -342,7 +376,8 @@ kc_run_t *kc_run_start (kc_loop_t *loop, const kc_run_spec_t *spec, kc_err_t *er
     self->in = in[1];
     self->out = out[0];
     self->err = error[0];
-    if (s_watch (self, &self->in, in[1], KC_LOOP_OUT, s_on_in, err) < 0 || s_watch (self, &self->out, out[0], KC_LOOP_IN, s_on_out, err) < 0
+    if (s_watch (self, &self->in, in[1], KC_LOOP_OUT, s_on_in, err) < 0
+        || s_watch (self, &self->out, out[0], KC_LOOP_IN, s_on_out, err) < 0
         || s_watch (self, &self->err, error[0], KC_LOOP_IN, s_on_err, err) < 0
         || kc_loop_child_add (loop, &self->child, s_on_child, self, err) < 0) {
         kc_child_destroy (&self->child);

@@ -70,8 +70,10 @@ static int s_send_free (runner_t *r, kc_runner_record_t *record)
     return rc;
 }
 
-// Send the findings of 'v' and empty it.  -1, so that callers can return it: what is wrong ends the job.
-static int s_send_findings (runner_t *r, kc_verdict_t *v, int contestant, int shape, int case_number)
+// Send the findings of 'v' and empty it.  -1, so that callers can return it: what is
+// wrong ends the job.
+static int s_send_findings (runner_t *r, kc_verdict_t *v, int contestant, int shape,
+                            int case_number)
 {
     kc_runner_record_t *record = s_record (KC_RUNNER_RECORD_KIND_FINDING);
     record->contestant = contestant;
@@ -91,9 +93,11 @@ static const char *s_fix (kc_verdict_status_t status)
 {
     switch (status) {
     case KC_VERDICT_STATUS_OUT_OF_BOUNDS:
-        return "test the index against the tensor's size before the access; check tails and the grid";
+        return "test the index against the tensor's size before the access; check "
+               "tails and the grid";
     case KC_VERDICT_STATUS_BARRIER_DIVERGENCE:
-        return "every thread of the block must reach the barrier: move it out of the condition, and do not return before it";
+        return "every thread of the block must reach the barrier: move it out of the "
+               "condition, and do not return before it";
     case KC_VERDICT_STATUS_RACE:
         return "put a barrier between the write and the access of another thread";
     case KC_VERDICT_STATUS_TIMEOUT:
@@ -124,12 +128,14 @@ static void s_clean (char **text, size_t max)
     *text = clean;
 }
 
-static int s_send_finding (runner_t *r, const kc_dev_finding_t *finding, const kc_plan_t *plan, int contestant, int shape,
+static int s_send_finding (runner_t *r, const kc_dev_finding_t *finding,
+                           const kc_plan_t *plan, int contestant, int shape,
                            int case_number)
 {
     kc_verdict_t *v = kc_verdict_new ();
     kc_verdict_finding_t *f = kc_dev_finding_add (v, finding, plan);
-    if (f && f->has_step && f->step < 0) // the zeroing of a buffer is no step of the author's
+    if (f && f->has_step
+        && f->step < 0) // the zeroing of a buffer is no step of the author's
         f->has_step = false;
     if (f && !f->fix)
         kc_set (&f->fix, s_fix (finding->status));
@@ -143,7 +149,8 @@ static int s_send_finding (runner_t *r, const kc_dev_finding_t *finding, const k
     return -1;
 }
 
-static int s_send_infra (runner_t *r, const kc_err_t *err, int contestant, int shape, int case_number)
+static int s_send_infra (runner_t *r, const kc_err_t *err, int contestant, int shape,
+                         int case_number)
 {
     kc_dev_finding_t f = {.status = KC_VERDICT_STATUS_INFRA_ERROR, .step = -1};
     if (err->code == KC_EUNSUPPORTED)
@@ -215,9 +222,11 @@ static unit_t *s_unit (runner_t *r, size_t b, int contestant, int shape)
         return NULL;
     }
     for (size_t i = 0; i < from->n_kernels; i++)
-        if (r->dev->ops->kernel_facts (r->dev, u->code, given[i].symbol, &given[i]) < 0) {
+        if (r->dev->ops->kernel_facts (r->dev, u->code, given[i].symbol, &given[i])
+            < 0) {
             kc_err_t err;
-            kc_fail (&err, KC_EINTERNAL, "the compiled code has no kernel %s", given[i].symbol);
+            kc_fail (&err, KC_EINTERNAL, "the compiled code has no kernel %s",
+                     given[i].symbol);
             s_send_infra (r, &err, contestant, shape, -1);
             free (given);
             return NULL;
@@ -233,13 +242,15 @@ static const kc_card_t *s_card (const runner_t *r, size_t contestant)
     return own ? own : r->job->card;
 }
 
-static int s_send_kernels (runner_t *r, const unit_t *u, const kc_plan_t *plan, size_t contestant, size_t shape)
+static int s_send_kernels (runner_t *r, const unit_t *u, const kc_plan_t *plan,
+                           size_t contestant, size_t shape)
 {
     kc_runner_record_t *record = s_record (KC_RUNNER_RECORD_KIND_KERNELS);
     record->contestant = (int64_t)contestant;
     record->shape = (int64_t)shape;
     for (size_t i = 0; i < u->n_kernels; i++) {
-        kc_runner_kernel_t *k = kc_push (&record->kernels, &record->n_kernels, sizeof *k);
+        kc_runner_kernel_t *k =
+            kc_push (&record->kernels, &record->n_kernels, sizeof *k);
         kc_type_init (&kc_runner_kernel_type, k);
         s_facts_out (&u->kernels[i], k);
     }
@@ -257,11 +268,13 @@ static const kc_plan_t *s_plan (runner_t *r, size_t contestant, size_t shape)
     if (*slot)
         return *slot;
     const kc_runner_shape_t *s = &r->job->shapes[shape];
-    unit_t *u = s_unit (r, (size_t)s->binaries[contestant], (int)contestant, (int)shape);
+    unit_t *u =
+        s_unit (r, (size_t)s->binaries[contestant], (int)contestant, (int)shape);
     if (!u)
         return NULL;
     kc_verdict_t *v = kc_verdict_new ();
-    *slot = kc_plan_build (s_card (r, contestant), r->job->contestants[contestant].program, s->dims, s->n_dims,
+    *slot = kc_plan_build (s_card (r, contestant),
+                           r->job->contestants[contestant].program, s->dims, s->n_dims,
                            &r->dev->info.facts, u->kernels, u->n_kernels, v);
     if (!*slot || kc_plan_runnable (*slot, v) < 0) {
         s_send_findings (r, v, (int)contestant, (int)shape, -1);
@@ -294,9 +307,15 @@ static bool s_is_result (kc_plan_role_t role)
 }
 
 // Let the device generate a tensor of another type than the plan's and bring it here.
-static int s_stage (runner_t *r, const kc_content_t *content, const kc_card_tensor_t *tensor, void *out, kc_err_t *err)
+static int s_stage (runner_t *r, const kc_content_t *content,
+                    const kc_card_tensor_t *tensor, void *out, kc_err_t *err)
 {
-    kc_plan_buffer_t buffer = {.name = tensor->name, .role = KC_ROLE_INPUT, .dtype = tensor->dtype, .rank = 1, .align = 256, .readonly = true};
+    kc_plan_buffer_t buffer = {.name = tensor->name,
+                               .role = KC_ROLE_INPUT,
+                               .dtype = tensor->dtype,
+                               .rank = 1,
+                               .align = 256,
+                               .readonly = true};
     buffer.sizes[0] = buffer.elements = content->elements;
     buffer.bytes = content->elements * (int64_t)kc_element_size (tensor->dtype);
     const kc_plan_t plan = {.n_buffers = 1, .buffers = &buffer};
@@ -312,21 +331,30 @@ static int s_stage (runner_t *r, const kc_content_t *content, const kc_card_tens
     return rc;
 }
 
-static int s_fill (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan, int index, const kc_runner_case_t *c, kc_err_t *err)
+static int s_fill (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan, int index,
+                   const kc_runner_case_t *c, kc_err_t *err)
 {
     const kc_plan_buffer_t *b = &plan->buffers[index];
     // a timing changes inputs from sample to sample but keeps the params
-    const uint64_t seed = (uint64_t)(b->role == KC_ROLE_PARAM && c->has_param_seed ? c->param_seed : c->seed);
+    const uint64_t seed =
+        (uint64_t)(b->role == KC_ROLE_PARAM && c->has_param_seed ? c->param_seed
+                                                                 : c->seed);
     const kc_card_tensor_t *tensor = s_tensor (r->job->card, b->name);
     if (!tensor)
-        return kc_fail (err, KC_EINTERNAL, "buffer %s is no tensor of the card", b->name);
-    const kc_content_t content = kc_content (tensor, b->sizes, b->rank, c->values, (int)c->variant, seed);
+        return kc_fail (err, KC_EINTERNAL, "buffer %s is no tensor of the card",
+                        b->name);
+    const kc_content_t content =
+        kc_content (tensor, b->sizes, b->rank, c->values, (int)c->variant, seed);
     const bool same = tensor->dtype == b->dtype;
     if (content.kind == KC_CONTENT_FILL && same)
-        return r->dev->ops->generate (r->dev, arena, index, &content.fill, content.key, err);
+        return r->dev->ops->generate (r->dev, arena, index, &content.fill, content.key,
+                                      err);
     if (!same && b->dtype != KC_PROGRAM_DTYPE_F64)
-        return kc_fail (err, KC_EINTERNAL, "tensor %s cannot be widened to another type than f64", b->name);
-    void *data = kc_malloc ((size_t)content.elements * kc_element_size (tensor->dtype) + 8);
+        return kc_fail (err, KC_EINTERNAL,
+                        "tensor %s cannot be widened to another type than f64",
+                        b->name);
+    void *data =
+        kc_malloc ((size_t)content.elements * kc_element_size (tensor->dtype) + 8);
     int rc = 0;
     if (content.kind == KC_CONTENT_FILL && content.elements > RUNNER_LARGE)
         rc = s_stage (r, &content, tensor, data, err);
@@ -345,7 +373,8 @@ static int s_fill (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan, in
 }
 
 // Poison what is to be written, generate what is to be read.
-static int s_prepare (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan, const kc_runner_case_t *c, kc_err_t *err)
+static int s_prepare (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan,
+                      const kc_runner_case_t *c, kc_err_t *err)
 {
     for (size_t i = 0; i < plan->n_buffers; i++) {
         const kc_plan_buffer_t *b = &plan->buffers[i];
@@ -355,13 +384,16 @@ static int s_prepare (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan,
             if (s_fill (r, arena, plan, (int)i, c, err) < 0)
                 return kc_fail_in (err, "generating %s", b->name);
         }
-        else if (r->dev->ops->poison (r->dev, arena, (int)i, (unsigned char)c->poison, err) < 0)
+        else if (r->dev->ops->poison (r->dev, arena, (int)i, (unsigned char)c->poison,
+                                      err)
+                 < 0)
             return kc_fail_in (err, "poisoning %s", b->name);
     }
     return 0;
 }
 
-static int s_hashes (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan, uint64_t *hashes, kc_err_t *err)
+static int s_hashes (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan,
+                     uint64_t *hashes, kc_err_t *err)
 {
     for (size_t i = 0; i < plan->n_buffers; i++) {
         const kc_plan_buffer_t *b = &plan->buffers[i];
@@ -373,7 +405,8 @@ static int s_hashes (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan, 
 }
 
 // Guards and inputs after a run; -1 with a finding when a byte changed that must not.
-static int s_untouched (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan, const uint64_t *before, kc_dev_finding_t *finding)
+static int s_untouched (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan,
+                        const uint64_t *before, kc_dev_finding_t *finding)
 {
     kc_err_t err;
     if (r->dev->ops->guards (r->dev, arena, finding) < 0)
@@ -388,16 +421,20 @@ static int s_untouched (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *pla
         if (after[i] != before[i]) {
             finding->status = KC_VERDICT_STATUS_INPUT_MUTATED;
             finding->step = -1;
-            snprintf (finding->text, sizeof finding->text, "the run changed input %s, which it may only read", plan->buffers[i].name);
-            snprintf (finding->buffer, sizeof finding->buffer, "%s", plan->buffers[i].name);
+            snprintf (finding->text, sizeof finding->text,
+                      "the run changed input %s, which it may only read",
+                      plan->buffers[i].name);
+            snprintf (finding->buffer, sizeof finding->buffer, "%s",
+                      plan->buffers[i].name);
             rc = -1;
         }
     free (after);
     return rc;
 }
 
-static int s_send_outputs (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan, int contestant, int case_number,
-                           int64_t sample, uint64_t key)
+static int s_send_outputs (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan,
+                           int contestant, int case_number, int64_t sample,
+                           uint64_t key)
 {
     kc_err_t err;
     for (size_t i = 0; i < plan->n_buffers; i++) {
@@ -418,7 +455,8 @@ static int s_send_outputs (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *
         record->bytes = b->bytes;
         int rc = s_send_free (r, record);
         for (int64_t at = 0; at < b->bytes && rc == 0; at += KC_FRAME_PIECE) {
-            const int64_t n = b->bytes - at < KC_FRAME_PIECE ? b->bytes - at : KC_FRAME_PIECE;
+            const int64_t n =
+                b->bytes - at < KC_FRAME_PIECE ? b->bytes - at : KC_FRAME_PIECE;
             rc = kc_frame_send (r->out, KC_FRAME_DATA, data + at, (size_t)n, &err);
         }
         free (data);
@@ -435,7 +473,8 @@ static int s_send_outputs (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *
 static kc_dev_limits_t s_limits (const runner_t *r, int64_t instructions)
 {
     return (kc_dev_limits_t){.seconds = r->job->seconds,
-                             .instructions = instructions > 0 ? instructions : r->job->instructions,
+                             .instructions =
+                                 instructions > 0 ? instructions : r->job->instructions,
                              .printf_on = r->job->printf};
 }
 
@@ -454,7 +493,8 @@ static int s_run_case (runner_t *r, size_t contestant, size_t number)
     uint64_t *before = kc_calloc (plan->n_buffers + 1, sizeof *before);
     kc_dev_finding_t finding = {.step = -1};
     int rc = -1;
-    if (s_prepare (r, arena, plan, c, &err) < 0 || s_hashes (r, arena, plan, before, &err) < 0) {
+    if (s_prepare (r, arena, plan, c, &err) < 0
+        || s_hashes (r, arena, plan, before, &err) < 0) {
         s_send_infra (r, &err, (int)contestant, (int)c->shape, (int)number);
         goto out;
     }
@@ -482,7 +522,9 @@ static int s_run_case (runner_t *r, size_t contestant, size_t number)
         s_send_finding (r, &finding, plan, (int)contestant, (int)c->shape, (int)number);
         goto out;
     }
-    if (s_send_outputs (r, arena, plan, (int)contestant, (int)number, -1, (uint64_t)c->seed) < 0)
+    if (s_send_outputs (r, arena, plan, (int)contestant, (int)number, -1,
+                        (uint64_t)c->seed)
+        < 0)
         goto out;
     kc_runner_record_t *record = s_record (KC_RUNNER_RECORD_KIND_RAN);
     record->case_ = (int64_t)number;
@@ -498,7 +540,8 @@ out:
 
 // ---- timing ----
 
-// Send the candidate's outputs of the samples that the device chose, up to the number asked for.
+// Send the candidate's outputs of the samples that the device chose, up to the number
+// asked for.
 static int s_verify (void *arg, int contestant, int sample, uint64_t content_key)
 {
     runner_t *r = arg;
@@ -506,12 +549,14 @@ static int s_verify (void *arg, int contestant, int sample, uint64_t content_key
     if (contestant != 0 || r->sent_samples >= t->verify)
         return 0;
     r->sent_samples++;
-    return s_send_outputs (r, r->timed_arena, r->timed_plan, contestant, -1, sample, content_key);
+    return s_send_outputs (r, r->timed_arena, r->timed_plan, contestant, -1, sample,
+                           content_key);
 }
 
 static int s_send_times (runner_t *r, const kc_dev_timing_t *timing)
 {
-    static const kc_runner_who_t roles[] = {KC_RUNNER_WHO_CANDIDATE, KC_RUNNER_WHO_BASELINE, KC_RUNNER_WHO_BASE};
+    static const kc_runner_who_t roles[] = {KC_RUNNER_WHO_CANDIDATE,
+                                            KC_RUNNER_WHO_BASELINE, KC_RUNNER_WHO_BASE};
     kc_runner_record_t *record = s_record (KC_RUNNER_RECORD_KIND_TIMES);
     record->times = kc_type_new (&kc_runner_times_type);
     record->times->discarded = timing->discarded;
@@ -520,7 +565,8 @@ static int s_send_times (runner_t *r, const kc_dev_timing_t *timing)
     if (timing->note[0])
         record->times->note = kc_utf8_clean (timing->note, strlen (timing->note), 250);
     for (size_t c = 0; c < r->job->n_contestants && c < KC_COUNT (roles); c++) {
-        kc_runner_series_t *s = kc_push (&record->times->series, &record->times->n_series, sizeof *s);
+        kc_runner_series_t *s =
+            kc_push (&record->times->series, &record->times->n_series, sizeof *s);
         kc_type_init (&kc_runner_series_type, s);
         s->who = r->job->contestants[c].who; // roles travel by name, never by place
         for (int i = 0; i < timing->n && timing->us[c]; i++) {
@@ -555,7 +601,8 @@ static int s_time (runner_t *r)
         who[c].plan = plan;
         who[c].code = r->units[r->job->shapes[t->shape].binaries[c]].code;
         who[c].arena = ops->arena (r->dev, plan, &layout, &err);
-        const kc_runner_case_t content = {.values = s_timed_values (r), .seed = t->seed, .poison = KC_POISON_NAN};
+        const kc_runner_case_t content = {
+            .values = s_timed_values (r), .seed = t->seed, .poison = KC_POISON_NAN};
         if (!who[c].arena || s_prepare (r, who[c].arena, plan, &content, &err) < 0) {
             s_send_infra (r, &err, (int)c, (int)t->shape, -1);
             goto out;
@@ -603,7 +650,8 @@ static int s_send_profile (runner_t *r, const kc_dev_profile_t *profile)
     p->passes = profile->passes;
     p->counters_missing = profile->counters_missing;
     if (profile->missing_reason[0])
-        p->missing_reason = kc_utf8_clean (profile->missing_reason, strlen (profile->missing_reason), 160);
+        p->missing_reason = kc_utf8_clean (profile->missing_reason,
+                                           strlen (profile->missing_reason), 160);
     for (size_t i = 0; i < profile->n_steps && i < 256; i++) {
         kc_runner_step_t *s = kc_push (&p->steps, &p->n_steps, sizeof *s);
         kc_type_init (&kc_runner_step_type, s);
@@ -632,8 +680,13 @@ static int s_profile (runner_t *r)
     kc_dev_arena_t *arena = r->dev->ops->arena (r->dev, plan, &layout, &err);
     if (!arena)
         return s_send_infra (r, &err, 0, (int)shape, -1);
-    const kc_runner_case_t content = {.values = s_timed_values (r), .seed = (int64_t)layout.seed, .poison = KC_POISON_NAN};
-    const kc_dev_contestant_t who = {.code = r->units[r->job->shapes[shape].binaries[0]].code, .plan = plan, .arena = arena};
+    const kc_runner_case_t content = {.values = s_timed_values (r),
+                                      .seed = (int64_t)layout.seed,
+                                      .poison = KC_POISON_NAN};
+    const kc_dev_contestant_t who = {
+        .code = r->units[r->job->shapes[shape].binaries[0]].code,
+        .plan = plan,
+        .arena = arena};
     const kc_dev_limits_t limits = s_limits (r, 0);
     int rc = -1;
     if (s_prepare (r, arena, plan, &content, &err) < 0)
@@ -655,7 +708,8 @@ static int s_send_device (runner_t *r)
     const kc_device_facts_t *f = &info->facts;
     kc_runner_record_t *record = s_record (KC_RUNNER_RECORD_KIND_DEVICE);
     kc_runner_device_t *d = record->device = kc_type_new (&kc_runner_device_type);
-    d->backend = strcmp (info->backend, "cuda") == 0 ? KC_RUNNER_DEVICE_BACKEND_CUDA : KC_RUNNER_DEVICE_BACKEND_VGPU;
+    d->backend = strcmp (info->backend, "cuda") == 0 ? KC_RUNNER_DEVICE_BACKEND_CUDA
+                                                     : KC_RUNNER_DEVICE_BACKEND_VGPU;
     kc_set (&d->gpu, info->gpu);
     kc_set (&d->uuid, info->uuid);
     kc_set (&d->driver, info->driver);
@@ -686,22 +740,27 @@ static int s_send_device (runner_t *r)
 }
 
 // Indices that the schema cannot check.
-static int s_check_job (const kc_runner_job_t *job, kc_runner_mode_t mode, kc_err_t *err)
+static int s_check_job (const kc_runner_job_t *job, kc_runner_mode_t mode,
+                        kc_err_t *err)
 {
     if (mode == KC_RUNNER_PROBE)
         return 0;
     if (!job->card || job->n_contestants == 0 || job->n_shapes == 0)
-        return kc_fail (err, KC_EINVALID, "the job lacks a card, a contestant or a shape");
+        return kc_fail (err, KC_EINVALID,
+                        "the job lacks a card, a contestant or a shape");
     for (size_t i = 0; i < job->n_shapes; i++) {
         if (job->shapes[i].n_binaries != job->n_contestants)
-            return kc_fail (err, KC_EINVALID, "shape %zu has not one binary per contestant", i);
+            return kc_fail (err, KC_EINVALID,
+                            "shape %zu has not one binary per contestant", i);
         for (size_t k = 0; k < job->n_contestants; k++)
             if ((size_t)job->shapes[i].binaries[k] >= job->n_binaries)
-                return kc_fail (err, KC_EINVALID, "shape %zu names a binary that is not there", i);
+                return kc_fail (err, KC_EINVALID,
+                                "shape %zu names a binary that is not there", i);
     }
     for (size_t i = 0; i < job->n_cases; i++)
         if ((size_t)job->cases[i].shape >= job->n_shapes)
-            return kc_fail (err, KC_EINVALID, "case %zu names a shape that is not there", i);
+            return kc_fail (err, KC_EINVALID,
+                            "case %zu names a shape that is not there", i);
     if (job->timing && (size_t)job->timing->shape >= job->n_shapes)
         return kc_fail (err, KC_EINVALID, "the timing names a shape that is not there");
     return 0;
@@ -722,7 +781,8 @@ static int s_read_job (runner_t *r, int in, kc_err_t *err)
         return -1;
     r->binaries = kc_calloc (r->job->n_binaries + 1, sizeof *r->binaries);
     r->units = kc_calloc (r->job->n_binaries + 1, sizeof *r->units);
-    r->plans = kc_calloc (r->job->n_shapes * r->job->n_contestants + 1, sizeof (kc_plan_t *));
+    r->plans =
+        kc_calloc (r->job->n_shapes * r->job->n_contestants + 1, sizeof (kc_plan_t *));
     for (size_t i = 0; i < r->job->n_binaries; i++) {
         r->binaries[i] = kc_frame_receive (in, KC_FRAME_DATA, &size, err);
         if (!r->binaries[i])
@@ -736,7 +796,8 @@ static int s_read_job (runner_t *r, int in, kc_err_t *err)
 static void s_free (runner_t *r)
 {
     if (r->job) {
-        for (size_t i = 0; r->plans && i < r->job->n_shapes * r->job->n_contestants; i++)
+        for (size_t i = 0; r->plans && i < r->job->n_shapes * r->job->n_contestants;
+             i++)
             kc_plan_destroy (&r->plans[i]);
         for (size_t i = 0; r->units && i < r->job->n_binaries; i++) {
             if (r->units[i].code)
@@ -769,7 +830,8 @@ static void s_work (runner_t *r)
         s_time (r);
 }
 
-int kc_runner_serve (kc_runner_mode_t mode, int in, int out, const kc_runner_backends_t *backends)
+int kc_runner_serve (kc_runner_mode_t mode, int in, int out,
+                     const kc_runner_backends_t *backends)
 {
     runner_t r = {.out = out, .mode = mode};
     kc_err_t err = {0};
@@ -780,9 +842,12 @@ int kc_runner_serve (kc_runner_mode_t mode, int in, int out, const kc_runner_bac
     }
     const bool cuda = r.job->backend == KC_RUNNER_JOB_BACKEND_CUDA;
     kc_dev_open_f *open = cuda ? backends->cuda : backends->vgpu;
-    const kc_dev_config_t config = {.gpu = r.job->gpu && r.job->gpu[0] ? r.job->gpu : NULL, .cuda_path = r.job->cuda_path};
+    const kc_dev_config_t config = {.gpu =
+                                        r.job->gpu && r.job->gpu[0] ? r.job->gpu : NULL,
+                                    .cuda_path = r.job->cuda_path};
     if (!open)
-        kc_fail (&err, KC_EUNSUPPORTED, "this build has no %s backend", cuda ? "cuda" : "vgpu");
+        kc_fail (&err, KC_EUNSUPPORTED, "this build has no %s backend",
+                 cuda ? "cuda" : "vgpu");
     else
         r.dev = open (&config, &err);
     if (!r.dev)

@@ -28,7 +28,8 @@ static void s_on_probe (void *arg, kc_runner_device_t *device, const kc_err_t *e
 static char *s_runner (void)
 {
     char *dir = kc_fs_program_dir ();
-    char *beside = kc_fs_join (dir, "kc-runner"), *other = kc_fs_join (dir, "../bin/kc-runner");
+    char *beside = kc_fs_join (dir, "kc-runner"),
+         *other = kc_fs_join (dir, "../bin/kc-runner");
     const bool here = kc_fs_exists (beside);
     free (dir);
     free (here ? other : beside);
@@ -43,7 +44,11 @@ int fixture_open (fixture_t *f, const fixture_options_t *options, kc_err_t *err)
     if (!f->loop)
         return -1;
     probed_t p = {0};
-    if (kc_bench_probe (f->loop, f->runner, options->cuda ? KC_RUNNER_JOB_BACKEND_CUDA : KC_RUNNER_JOB_BACKEND_VGPU, options->gpu, options->cuda_path, s_on_probe, &p, err) < 0)
+    if (kc_bench_probe (f->loop, f->runner,
+                        options->cuda ? KC_RUNNER_JOB_BACKEND_CUDA
+                                      : KC_RUNNER_JOB_BACKEND_VGPU,
+                        options->gpu, options->cuda_path, s_on_probe, &p, err)
+        < 0)
         return -1;
     while (!p.done)
         if (kc_loop_turn (f->loop, -1, err) < 0)
@@ -53,7 +58,11 @@ int fixture_open (fixture_t *f, const fixture_options_t *options, kc_err_t *err)
         *err = p.err;
         return -1;
     }
-    const kc_compiler_config_t config = {.runner = f->runner, .cache_dir = f->cache, .cuda_path = options->cuda_path, .front = options->front, .max_children = FIXTURE_CHILDREN};
+    const kc_compiler_config_t config = {.runner = f->runner,
+                                         .cache_dir = f->cache,
+                                         .cuda_path = options->cuda_path,
+                                         .front = options->front,
+                                         .max_children = FIXTURE_CHILDREN};
     f->compiler = kc_compiler_new (&config, err);
     if (!f->compiler)
         return -1;
@@ -84,7 +93,8 @@ typedef struct answer {
     kc_err_t err;
 } answer_t;
 
-static void s_on_inspected (void *arg, kc_evaluator_inspect_reply_t *reply, const kc_err_t *err)
+static void s_on_inspected (void *arg, kc_evaluator_inspect_reply_t *reply,
+                            const kc_err_t *err)
 {
     answer_t *a = arg;
     a->done = true;
@@ -99,7 +109,8 @@ static void s_on_verdict (void *arg, kc_verdict_t *verdict)
     a->verdict = verdict;
 }
 
-kc_evaluator_inspect_reply_t *fixture_inspect (fixture_t *f, const char *text, size_t size, kc_err_t *err)
+kc_evaluator_inspect_reply_t *fixture_inspect (fixture_t *f, const char *text,
+                                               size_t size, kc_err_t *err)
 {
     kc_evaluator_inspect_t *r = kc_evaluator_inspect_new ();
     kc_set (&r->task, "test");
@@ -107,7 +118,8 @@ kc_evaluator_inspect_reply_t *fixture_inspect (fixture_t *f, const char *text, s
     r->document->kind = KC_TASK_KIND_CUDA;
     kc_set (&r->document->name, "test");
     answer_t a = {0};
-    kc_inspect_t *inspect = kc_inspect_start (&f->bench, r, text, size, s_on_inspected, &a);
+    kc_inspect_t *inspect =
+        kc_inspect_start (&f->bench, r, text, size, s_on_inspected, &a);
     while (!a.done)
         if (kc_loop_turn (f->loop, -1, err) < 0)
             break;
@@ -117,7 +129,9 @@ kc_evaluator_inspect_reply_t *fixture_inspect (fixture_t *f, const char *text, s
     return a.reply;
 }
 
-kc_verdict_t *fixture_evaluate (fixture_t *f, const kc_card_t *card, const kc_program_t *program, fixture_tune_f *tune, kc_err_t *err)
+kc_verdict_t *fixture_evaluate (fixture_t *f, const kc_card_t *card,
+                                const kc_program_t *program, fixture_tune_f *tune,
+                                kc_err_t *err)
 {
     kc_evaluator_evaluate_t *r = kc_evaluator_evaluate_new ();
     kc_set (&r->task, "test");
@@ -126,7 +140,8 @@ kc_verdict_t *fixture_evaluate (fixture_t *f, const kc_card_t *card, const kc_pr
     if (tune)
         tune (r);
     answer_t a = {0};
-    kc_evaluate_t *evaluate = kc_evaluate_start (&f->bench, r, 0, s_on_verdict, &a, err);
+    kc_evaluate_t *evaluate =
+        kc_evaluate_start (&f->bench, r, 0, s_on_verdict, &a, err);
     while (evaluate && !a.done)
         if (kc_loop_turn (f->loop, -1, err) < 0)
             break;
@@ -136,7 +151,8 @@ kc_verdict_t *fixture_evaluate (fixture_t *f, const kc_card_t *card, const kc_pr
 
 void fixture_baseline (kc_evaluator_evaluate_t *request)
 {
-    kc_evaluator_yardstick_t *y = kc_push (&request->yardsticks, &request->n_yardsticks, sizeof *y);
+    kc_evaluator_yardstick_t *y =
+        kc_push (&request->yardsticks, &request->n_yardsticks, sizeof *y);
     kc_type_init (&kc_evaluator_yardstick_type, y);
     y->over = KC_EVALUATOR_YARDSTICK_OVER_BASELINE;
     y->program = kc_program_dup (request->card->seed);

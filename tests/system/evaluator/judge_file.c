@@ -1,8 +1,11 @@
-/* judge_file - inspect a task file and evaluate its kernel, or another program for the same task
+/* judge_file - inspect a task file and evaluate its kernel, or another program for the
+ * same task
  *
- * usage: judge_file [--cuda] [--gpu NAME] [--cuda-path DIR] [--cache DIR] [--front nvrtc|clang] [--confirm]
+ * usage: judge_file [--cuda] [--gpu NAME] [--cuda-path DIR] [--cache DIR] [--front
+ * nvrtc|clang] [--confirm]
  *                   [--no-time] [--card] [--change NAME=VALUE]... TASK.cu [PROGRAM.cu]
- * Prints the card (with --card) and the verdict as JSON.  Exit status: 0 = OK, 1 = another status or a refusal.
+ * Prints the card (with --card) and the verdict as JSON.  Exit status: 0 = OK, 1 =
+ * another status or a refusal.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +29,8 @@ static const kc_opt_t s_options[] = {
     {"confirm", 0, KC_OPT_FLAG, 0, 0, 0, 0, 0, "more seeds"},
     {"no-time", 0, KC_OPT_FLAG, 0, 0, 0, 0, 0, "check only"},
     {"card", 0, KC_OPT_FLAG, 0, 0, 0, 0, 0, "print the card"},
-    {"change", 0, KC_OPT_LIST, 0, 0, 0, 0, "NAME=VALUE", "set a constant or switch of the program"},
+    {"change", 0, KC_OPT_LIST, 0, 0, 0, 0, "NAME=VALUE",
+     "set a constant or switch of the program"},
     {0}};
 
 static void s_confirm (kc_evaluator_evaluate_t *r)
@@ -51,7 +55,8 @@ static void s_print (const kc_type_t *type, const void *object)
     free (pretty);
 }
 
-static kc_program_t *s_program (const kc_opts_t *o, const kc_card_t *card, kc_err_t *err)
+static kc_program_t *s_program (const kc_opts_t *o, const kc_card_t *card,
+                                kc_err_t *err)
 {
     kc_program_t *program = NULL;
     if (kc_opts_n_args (o) < 2)
@@ -60,7 +65,8 @@ static kc_program_t *s_program (const kc_opts_t *o, const kc_card_t *card, kc_er
         size_t size;
         char *text = kc_fs_read (kc_opts_arg (o, 1), KC_TEXT_MAX, &size, err);
         kc_verdict_t *v = kc_verdict_new ();
-        kc_program_text_t *parsed = text ? kc_program_text_parse (text, size, card, v) : NULL;
+        kc_program_text_t *parsed =
+            text ? kc_program_text_parse (text, size, card, v) : NULL;
         if (parsed)
             program = kc_program_dup (parsed->program);
         else if (text) {
@@ -73,7 +79,8 @@ static kc_program_t *s_program (const kc_opts_t *o, const kc_card_t *card, kc_er
         free (text);
     }
     for (int i = 0; program && i < kc_opts_count (o, "change"); i++) {
-        char *name = kc_strdup (kc_opts_item (o, "change", i)), *value = strchr (name, '=');
+        char *name = kc_strdup (kc_opts_item (o, "change", i)),
+             *value = strchr (name, '=');
         int rc = value ? 0 : kc_fail (err, KC_EUSAGE, "--change wants NAME=VALUE");
         if (value)
             *value++ = '\0';
@@ -88,7 +95,8 @@ static int s_judge (fixture_t *f, const kc_opts_t *o, kc_err_t *err)
 {
     size_t size;
     char *text = kc_fs_read (kc_opts_arg (o, 0), KC_TEXT_MAX, &size, err);
-    kc_evaluator_inspect_reply_t *reply = text ? fixture_inspect (f, text, size, err) : NULL;
+    kc_evaluator_inspect_reply_t *reply =
+        text ? fixture_inspect (f, text, size, err) : NULL;
     free (text);
     if (!reply)
         return -1;
@@ -96,8 +104,11 @@ static int s_judge (fixture_t *f, const kc_opts_t *o, kc_err_t *err)
         s_print (&kc_evaluator_inspect_reply_type, reply);
     int status = 1;
     kc_program_t *program = reply->card ? s_program (o, reply->card, err) : NULL;
-    fixture_tune_f *tune = kc_opts_flag (o, "no-time") ? s_check_only : kc_opts_flag (o, "confirm") ? s_confirm : fixture_baseline;
-    kc_verdict_t *v = program ? fixture_evaluate (f, reply->card, program, tune, err) : NULL;
+    fixture_tune_f *tune = kc_opts_flag (o, "no-time")   ? s_check_only
+                           : kc_opts_flag (o, "confirm") ? s_confirm
+                                                         : fixture_baseline;
+    kc_verdict_t *v =
+        program ? fixture_evaluate (f, reply->card, program, tune, err) : NULL;
     if (v) {
         s_print (&kc_verdict_type, v);
         status = v->status == KC_VERDICT_STATUS_OK ? 0 : 1;
@@ -120,8 +131,12 @@ int main (int argc, char **argv)
         return 2;
     }
     const int front = kc_front_parse (kc_opts_string (o, "front"));
-    const fixture_options_t options = {.cuda = kc_opts_flag (o, "cuda"), .gpu = kc_opts_string (o, "gpu"), .cuda_path = kc_opts_string (o, "cuda-path"),
-                                       .cache_dir = kc_opts_string (o, "cache"), .front = front < 0 ? KC_FRONT_AUTO : (kc_front_t)front};
+    const fixture_options_t options = {.cuda = kc_opts_flag (o, "cuda"),
+                                       .gpu = kc_opts_string (o, "gpu"),
+                                       .cuda_path = kc_opts_string (o, "cuda-path"),
+                                       .cache_dir = kc_opts_string (o, "cache"),
+                                       .front = front < 0 ? KC_FRONT_AUTO
+                                                          : (kc_front_t)front};
     fixture_t f;
     int status = fixture_open (&f, &options, &err);
     if (status == 0)

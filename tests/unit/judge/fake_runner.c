@@ -1,4 +1,5 @@
-// fake_runner - a runner that behaves as the job's gpu says: for the tests of kc_run, never installed
+// fake_runner - a runner that behaves as the job's gpu says: for the tests of kc_run,
+// never installed
 
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +27,8 @@ int main (void)
     size_t size;
     kc_err_t err;
     char *json = kc_frame_receive (3, KC_FRAME_JSON, &size, &err);
-    kc_runner_job_t *job = json ? kc_runner_job_decode (json, size, KC_WIRE, NULL) : NULL;
+    kc_runner_job_t *job =
+        json ? kc_runner_job_decode (json, size, KC_WIRE, NULL) : NULL;
     if (!job)
         return 9;
     const char *what = job->gpu ? job->gpu : "";
@@ -55,7 +57,10 @@ int main (void)
         return 0;
     }
     char text[200];
-    snprintf (text, sizeof text, "{\"kind\":\"output\",\"case\":0,\"tensor\":\"y\",\"bytes\":%d,\"key\":%zu}", 600000, bytes);
+    snprintf (
+        text, sizeof text,
+        "{\"kind\":\"output\",\"case\":0,\"tensor\":\"y\",\"bytes\":%d,\"key\":%zu}",
+        600000, bytes);
     s_json (text);
     char *data = calloc (600000, 1);
     for (int i = 0; i < 600000; i++)

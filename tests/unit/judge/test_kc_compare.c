@@ -1,4 +1,5 @@
-// Tests of the comparison: one predicate, scaled limits, places of NaN and infinity, every type.
+// Tests of the comparison: one predicate, scaled limits, places of NaN and infinity,
+// every type.
 
 #include "judge_test.h"
 
@@ -11,25 +12,28 @@
 
 enum { N = 4096 };
 
-static kc_compare_t s_run (const kc_compare_spec_t *spec, const void *got, size_t piece, bool *right)
+static kc_compare_t s_run (const kc_compare_spec_t *spec, const void *got, size_t piece,
+                           bool *right)
 {
     kc_compare_t c;
     kc_compare_start (&c, spec);
     const size_t size = (size_t)spec->elements * kc_element_size (spec->got_dtype);
     for (size_t at = 0; at < size; at += piece)
-        kc_compare_feed (&c, (const char *)got + at, size - at < piece ? size - at : piece);
+        kc_compare_feed (&c, (const char *)got + at,
+                         size - at < piece ? size - at : piece);
     *right = kc_compare_end (&c);
     return c;
 }
 
 static kc_compare_spec_t s_spec (const double *expected, int64_t n)
 {
-    return (kc_compare_spec_t){.tolerance = kc_tolerance (KC_CARD_POLICY_FP32, KC_PROGRAM_DTYPE_F32, 1, true),
-                               .got_dtype = KC_PROGRAM_DTYPE_F32,
-                               .expected_dtype = KC_PROGRAM_DTYPE_F64,
-                               .elements = n,
-                               .expected = expected,
-                               .poison = -1};
+    return (kc_compare_spec_t){
+        .tolerance = kc_tolerance (KC_CARD_POLICY_FP32, KC_PROGRAM_DTYPE_F32, 1, true),
+        .got_dtype = KC_PROGRAM_DTYPE_F32,
+        .expected_dtype = KC_PROGRAM_DTYPE_F64,
+        .elements = n,
+        .expected = expected,
+        .poison = -1};
 }
 
 typedef struct pair {
@@ -110,7 +114,9 @@ static void verdict_and_count_agree_at_the_limit_in_both_orders (void **state)
     (void)state;
     for (int i = 0; i < 2000; i++) {
         double expected[2] = {1.0, 1.0 + 3 * judge_uniform (1, (uint64_t)i)};
-        float got[2] = {1.0f, (float)(expected[1] * (1 + 4e-5 * (judge_uniform (2, (uint64_t)i) - 0.5)))};
+        float got[2] = {
+            1.0f,
+            (float)(expected[1] * (1 + 4e-5 * (judge_uniform (2, (uint64_t)i) - 0.5)))};
         for (int order = 0; order < 2; order++) {
             kc_compare_spec_t spec = s_spec (expected, 2);
             spec.tolerance.relative = 0;
@@ -146,7 +152,8 @@ static void nan_is_right_only_where_it_is_expected (void **state)
     }
 }
 
-static void infinities_need_sign_and_place_and_overflow_of_the_type_counts (void **state)
+static void
+infinities_need_sign_and_place_and_overflow_of_the_type_counts (void **state)
 {
     (void)state;
     double expected[5] = {INFINITY, -INFINITY, 1e300, -1e300, 1};
@@ -189,7 +196,8 @@ static void tensor_core_precision_fails_strict_fp32_and_passes_tf32 (void **stat
 {
     (void)state;
     pair_t *p = s_pair (1);
-    for (int i = 0; i < N; i++) { // ten fraction bits, as after a product of rounded numbers
+    for (int i = 0; i < N;
+         i++) { // ten fraction bits, as after a product of rounded numbers
         uint32_t bits;
         memcpy (&bits, &p->got[i], 4);
         bits = (bits + 0x1000u) & ~0x1fffu;
@@ -197,11 +205,13 @@ static void tensor_core_precision_fails_strict_fp32_and_passes_tf32 (void **stat
     }
     kc_compare_spec_t spec = s_spec (p->expected, N);
     bool right;
-    spec.tolerance = kc_tolerance (KC_CARD_POLICY_FP32, KC_PROGRAM_DTYPE_F32, 65536, true);
+    spec.tolerance =
+        kc_tolerance (KC_CARD_POLICY_FP32, KC_PROGRAM_DTYPE_F32, 65536, true);
     const kc_compare_t c = s_run (&spec, p->got, 4096, &right);
     assert_false (right);
     assert_true (c.gate_b);
-    spec.tolerance = kc_tolerance (KC_CARD_POLICY_TF32, KC_PROGRAM_DTYPE_F32, 65536, true);
+    spec.tolerance =
+        kc_tolerance (KC_CARD_POLICY_TF32, KC_PROGRAM_DTYPE_F32, 65536, true);
     s_run (&spec, p->got, 4096, &right);
     assert_true (right);
     free (p);
@@ -242,19 +252,22 @@ static void a_sum_near_zero_is_judged_by_its_size_over_the_seeds (void **state)
 static void integers_and_booleans_are_exact_to_the_last_bit (void **state)
 {
     (void)state;
-    static const kc_program_dtype_t types[] = {KC_PROGRAM_DTYPE_I64, KC_PROGRAM_DTYPE_I32, KC_PROGRAM_DTYPE_I16, KC_PROGRAM_DTYPE_I8,
-                                               KC_PROGRAM_DTYPE_U32, KC_PROGRAM_DTYPE_U16, KC_PROGRAM_DTYPE_U8, KC_PROGRAM_DTYPE_BOOL};
+    static const kc_program_dtype_t types[] = {
+        KC_PROGRAM_DTYPE_I64, KC_PROGRAM_DTYPE_I32, KC_PROGRAM_DTYPE_I16,
+        KC_PROGRAM_DTYPE_I8,  KC_PROGRAM_DTYPE_U32, KC_PROGRAM_DTYPE_U16,
+        KC_PROGRAM_DTYPE_U8,  KC_PROGRAM_DTYPE_BOOL};
     for (size_t t = 0; t < KC_COUNT (types); t++) {
         const size_t size = kc_element_size (types[t]);
         unsigned char want[64 * 8], got[64 * 8];
         for (size_t i = 0; i < sizeof want; i++)
             want[i] = got[i] = (unsigned char)kc_mix (i);
-        kc_compare_spec_t spec = {.tolerance = kc_tolerance (KC_CARD_POLICY_FP32, types[t], 100, true),
-                                  .got_dtype = types[t],
-                                  .expected_dtype = types[t],
-                                  .elements = 64,
-                                  .expected = want,
-                                  .poison = -1};
+        kc_compare_spec_t spec = {
+            .tolerance = kc_tolerance (KC_CARD_POLICY_FP32, types[t], 100, true),
+            .got_dtype = types[t],
+            .expected_dtype = types[t],
+            .elements = 64,
+            .expected = want,
+            .poison = -1};
         bool right;
         s_run (&spec, got, 5, &right);
         assert_true (right);
@@ -266,7 +279,8 @@ static void integers_and_booleans_are_exact_to_the_last_bit (void **state)
     }
 }
 
-static void every_float_type_takes_its_own_rounding_and_refuses_a_coarser_one (void **state)
+static void
+every_float_type_takes_its_own_rounding_and_refuses_a_coarser_one (void **state)
 {
     (void)state;
     static const struct {
@@ -274,11 +288,15 @@ static void every_float_type_takes_its_own_rounding_and_refuses_a_coarser_one (v
         kc_card_policy_t policy;
         double wrong; // relative error that must fail
     } types[] = {
-        {KC_PROGRAM_DTYPE_F64, KC_CARD_POLICY_FP64, 1e-7},    {KC_PROGRAM_DTYPE_F32, KC_CARD_POLICY_FP32, 1e-3},
-        {KC_PROGRAM_DTYPE_F16, KC_CARD_POLICY_FP16, 1e-2},    {KC_PROGRAM_DTYPE_BF16, KC_CARD_POLICY_BF16, 8e-2},
-        {KC_PROGRAM_DTYPE_F8E4M3, KC_CARD_POLICY_FP16, 0.9}, {KC_PROGRAM_DTYPE_F8E5M2, KC_CARD_POLICY_FP16, 1.5},
+        {KC_PROGRAM_DTYPE_F64, KC_CARD_POLICY_FP64, 1e-7},
+        {KC_PROGRAM_DTYPE_F32, KC_CARD_POLICY_FP32, 1e-3},
+        {KC_PROGRAM_DTYPE_F16, KC_CARD_POLICY_FP16, 1e-2},
+        {KC_PROGRAM_DTYPE_BF16, KC_CARD_POLICY_BF16, 8e-2},
+        {KC_PROGRAM_DTYPE_F8E4M3, KC_CARD_POLICY_FP16, 0.9},
+        {KC_PROGRAM_DTYPE_F8E5M2, KC_CARD_POLICY_FP16, 1.5},
     };
-    static const uint32_t fill[] = {KC_FILL_F64, KC_FILL_F32, KC_FILL_F16, KC_FILL_BF16, KC_FILL_F8E4M3, KC_FILL_F8E5M2};
+    static const uint32_t fill[] = {KC_FILL_F64,  KC_FILL_F32,    KC_FILL_F16,
+                                    KC_FILL_BF16, KC_FILL_F8E4M3, KC_FILL_F8E5M2};
     for (size_t t = 0; t < KC_COUNT (types); t++) {
         double expected[512];
         unsigned char got[512 * 8];
@@ -286,16 +304,19 @@ static void every_float_type_takes_its_own_rounding_and_refuses_a_coarser_one (v
         for (int wrong = 0; wrong < 2; wrong++) {
             for (int i = 0; i < 512; i++) {
                 expected[i] = judge_normal (3, (uint64_t)i);
-                const double value = expected[i] * (wrong && i == 300 ? 0 : 1) + (wrong && i == 300 ? expected[i] + types[t].wrong * 2 : 0);
+                const double value =
+                    expected[i] * (wrong && i == 300 ? 0 : 1)
+                    + (wrong && i == 300 ? expected[i] + types[t].wrong * 2 : 0);
                 const uint64_t bits = kc_encode (fill[t], value);
                 memcpy (got + (size_t)i * size, &bits, size);
             }
-            const kc_compare_spec_t spec = {.tolerance = kc_tolerance (types[t].policy, types[t].dtype, 1, true),
-                                            .got_dtype = types[t].dtype,
-                                            .expected_dtype = KC_PROGRAM_DTYPE_F64,
-                                            .elements = 512,
-                                            .expected = expected,
-                                            .poison = -1};
+            const kc_compare_spec_t spec = {
+                .tolerance = kc_tolerance (types[t].policy, types[t].dtype, 1, true),
+                .got_dtype = types[t].dtype,
+                .expected_dtype = KC_PROGRAM_DTYPE_F64,
+                .elements = 512,
+                .expected = expected,
+                .poison = -1};
             bool right;
             const kc_compare_t c = s_run (&spec, got, 512, &right);
             assert_int_equal (right, !wrong);
@@ -305,19 +326,24 @@ static void every_float_type_takes_its_own_rounding_and_refuses_a_coarser_one (v
     }
 }
 
-static void encoding_and_decoding_of_small_floats_agree_for_every_bit_pattern (void **state)
+static void
+encoding_and_decoding_of_small_floats_agree_for_every_bit_pattern (void **state)
 {
     (void)state;
     for (uint32_t bits = 0; bits < 0x10000; bits++) {
         const uint16_t b = (uint16_t)bits;
-        const double h = kc_element (KC_PROGRAM_DTYPE_F16, &b), f = kc_element (KC_PROGRAM_DTYPE_BF16, &b);
+        const double h = kc_element (KC_PROGRAM_DTYPE_F16, &b),
+                     f = kc_element (KC_PROGRAM_DTYPE_BF16, &b);
         if (isfinite (h))
-            assert_int_equal (kc_encode (KC_FILL_F16, h), h == 0 && bits >> 15 ? 0x8000 : bits);
+            assert_int_equal (kc_encode (KC_FILL_F16, h),
+                              h == 0 && bits >> 15 ? 0x8000 : bits);
         if (isfinite (f))
-            assert_int_equal (kc_encode (KC_FILL_BF16, f), f == 0 && bits >> 15 ? 0x8000 : bits);
+            assert_int_equal (kc_encode (KC_FILL_BF16, f),
+                              f == 0 && bits >> 15 ? 0x8000 : bits);
         if (bits < 0x100) {
             const uint8_t s = (uint8_t)bits;
-            const double e4 = kc_element (KC_PROGRAM_DTYPE_F8E4M3, &s), e5 = kc_element (KC_PROGRAM_DTYPE_F8E5M2, &s);
+            const double e4 = kc_element (KC_PROGRAM_DTYPE_F8E4M3, &s),
+                         e5 = kc_element (KC_PROGRAM_DTYPE_F8E5M2, &s);
             if (isfinite (e4))
                 assert_int_equal (kc_encode (KC_FILL_F8E4M3, e4), bits);
             if (isfinite (e5))
@@ -362,14 +388,17 @@ int main (void)
         cmocka_unit_test (one_wrong_element_is_found_with_its_place_and_values),
         cmocka_unit_test (verdict_and_count_agree_at_the_limit_in_both_orders),
         cmocka_unit_test (nan_is_right_only_where_it_is_expected),
-        cmocka_unit_test (infinities_need_sign_and_place_and_overflow_of_the_type_counts),
+        cmocka_unit_test (
+            infinities_need_sign_and_place_and_overflow_of_the_type_counts),
         cmocka_unit_test (what_was_never_written_is_told_from_what_is_wrong),
         cmocka_unit_test (tensor_core_precision_fails_strict_fp32_and_passes_tf32),
         cmocka_unit_test (gate_b_sees_an_error_spread_thinly_over_all_elements),
         cmocka_unit_test (a_sum_near_zero_is_judged_by_its_size_over_the_seeds),
         cmocka_unit_test (integers_and_booleans_are_exact_to_the_last_bit),
-        cmocka_unit_test (every_float_type_takes_its_own_rounding_and_refuses_a_coarser_one),
-        cmocka_unit_test (encoding_and_decoding_of_small_floats_agree_for_every_bit_pattern),
+        cmocka_unit_test (
+            every_float_type_takes_its_own_rounding_and_refuses_a_coarser_one),
+        cmocka_unit_test (
+            encoding_and_decoding_of_small_floats_agree_for_every_bit_pattern),
         cmocka_unit_test (an_incomplete_output_is_never_right),
         cmocka_unit_test (the_exact_policy_takes_equal_values_only),
     };

@@ -1,4 +1,5 @@
-// Tests of cases and verdicts: what is tried, what a finding says, floors, labels, cache keys.
+// Tests of cases and verdicts: what is tried, what a finding says, floors, labels,
+// cache keys.
 
 #include "judge_test.h"
 
@@ -12,12 +13,18 @@
 
 static kc_card_t *s_card (size_t checks)
 {
-    static const char text[] = "{\"format\":1,\"kind\":\"cuda\",\"name\":\"t\",\"dims\":[{\"name\":\"B\",\"value\":4096},{\"name\":\"D\",\"value\":1024}],"
-                               "\"tensors\":[{\"name\":\"x\",\"role\":\"input\",\"dtype\":\"f32\",\"shape\":[\"B\",\"D\"],\"sizes\":[4096,1024],"
-                               "\"fill\":{\"kind\":\"normal\",\"a\":0,\"b\":1}},"
-                               "{\"name\":\"y\",\"role\":\"output\",\"dtype\":\"f32\",\"shape\":[\"B\"],\"sizes\":[4096]}],"
-                               "\"policy\":\"fp32\",\"device\":{\"backend\":\"vgpu\",\"gpu\":\"NVIDIA H200\",\"sm\":90,\"sms\":132,\"l2_bytes\":62914560,\"bandwidth\":4.8e12},"
-                               "\"floor\":{\"read_bytes\":480000000,\"write_bytes\":16384,\"bytes\":480016384,\"bytes_us\":100.0034,\"us\":100.0034}}";
+    static const char text[] =
+        "{\"format\":1,\"kind\":\"cuda\",\"name\":\"t\",\"dims\":[{\"name\":\"B\","
+        "\"value\":4096},{\"name\":\"D\",\"value\":1024}],"
+        "\"tensors\":[{\"name\":\"x\",\"role\":\"input\",\"dtype\":\"f32\",\"shape\":["
+        "\"B\",\"D\"],\"sizes\":[4096,1024],"
+        "\"fill\":{\"kind\":\"normal\",\"a\":0,\"b\":1}},"
+        "{\"name\":\"y\",\"role\":\"output\",\"dtype\":\"f32\",\"shape\":[\"B\"],"
+        "\"sizes\":[4096]}],"
+        "\"policy\":\"fp32\",\"device\":{\"backend\":\"vgpu\",\"gpu\":\"NVIDIA "
+        "H200\",\"sm\":90,\"sms\":132,\"l2_bytes\":62914560,\"bandwidth\":4.8e12},"
+        "\"floor\":{\"read_bytes\":480000000,\"write_bytes\":16384,\"bytes\":480016384,"
+        "\"bytes_us\":100.0034,\"us\":100.0034}}";
     kc_errs_t errs = {0};
     kc_card_t *card = kc_card_decode (text, sizeof text - 1, KC_STRICT, &errs);
     assert_non_null (card);
@@ -93,7 +100,9 @@ static void seeds_follow_from_the_secret_and_from_nothing_a_program_knows (void 
     kc_card_t *card = s_card (2);
     const kc_cases_options_t options = {0};
     size_t n, m;
-    kc_runner_case_t *a = kc_cases (card, "one", &options, &n), *b = kc_cases (card, "one", &options, &m), *c = kc_cases (card, "two", &options, &m);
+    kc_runner_case_t *a = kc_cases (card, "one", &options, &n),
+                     *b = kc_cases (card, "one", &options, &m),
+                     *c = kc_cases (card, "two", &options, &m);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal (a[i].seed, b[i].seed);
         assert_int_not_equal (a[i].seed, c[i].seed);
@@ -110,13 +119,18 @@ static void seeds_follow_from_the_secret_and_from_nothing_a_program_knows (void 
     kc_card_free (&card);
 }
 
-static void a_costly_full_shape_comes_last_and_bounded_and_confirming_tries_more (void **state)
+static void
+a_costly_full_shape_comes_last_and_bounded_and_confirming_tries_more (void **state)
 {
     (void)state;
     kc_card_t *card = s_card (2);
-    const kc_cases_options_t search = {.full_is_costly = true, .full_instructions = 7}, confirm = {.confirm = true, .full_is_costly = true, .full_instructions = 7};
+    const kc_cases_options_t search = {.full_is_costly = true, .full_instructions = 7},
+                             confirm = {.confirm = true,
+                                        .full_is_costly = true,
+                                        .full_instructions = 7};
     size_t n, m;
-    kc_runner_case_t *a = kc_cases (card, "s", &search, &n), *b = kc_cases (card, "s", &confirm, &m);
+    kc_runner_case_t *a = kc_cases (card, "s", &search, &n),
+                     *b = kc_cases (card, "s", &confirm, &m);
     assert_true (m > n);
     for (size_t i = 0; i + 1 < n; i++)
         assert_int_not_equal (a[i].shape, 2);
@@ -133,14 +147,20 @@ static void a_wrong_element_is_told_with_all_that_a_repair_needs (void **state)
     (void)state;
     const double expected[6] = {1, 2, 3, 4, 5, 6};
     const float got[6] = {1, 2, 3, 4, 50, 6};
-    const kc_compare_spec_t spec = {.tolerance = kc_tolerance (KC_CARD_POLICY_FP32, KC_PROGRAM_DTYPE_F32, 1, true), .got_dtype = KC_PROGRAM_DTYPE_F32,
-                                    .expected_dtype = KC_PROGRAM_DTYPE_F64, .elements = 6, .expected = expected, .poison = 0xff};
+    const kc_compare_spec_t spec = {
+        .tolerance = kc_tolerance (KC_CARD_POLICY_FP32, KC_PROGRAM_DTYPE_F32, 1, true),
+        .got_dtype = KC_PROGRAM_DTYPE_F32,
+        .expected_dtype = KC_PROGRAM_DTYPE_F64,
+        .elements = 6,
+        .expected = expected,
+        .poison = 0xff};
     kc_compare_t c;
     kc_compare_start (&c, &spec);
     kc_compare_feed (&c, got, sizeof got);
     kc_verdict_t *v = kc_judge_new (NULL);
     const int64_t sizes[2] = {2, 3};
-    assert_false (kc_judge_output (v, &c, kc_compare_end (&c), "y", sizes, 2, "B=2 D=3 (check), values task, seed 0, run 0"));
+    assert_false (kc_judge_output (v, &c, kc_compare_end (&c), "y", sizes, 2,
+                                   "B=2 D=3 (check), values task, seed 0, run 0"));
     assert_int_equal (v->status, KC_VERDICT_STATUS_WRONG_OUTPUT);
     const kc_verdict_finding_t *f = &v->findings[0];
     assert_string_equal (f->buffer, "y");
@@ -162,8 +182,13 @@ static void poison_and_nan_are_told_as_such_and_keep_the_schema (void **state)
     const double expected[200] = {0.5};
     float got[200];
     memset (got, 0xff, sizeof got);
-    const kc_compare_spec_t spec = {.tolerance = kc_tolerance (KC_CARD_POLICY_FP32, KC_PROGRAM_DTYPE_F32, 1, true), .got_dtype = KC_PROGRAM_DTYPE_F32,
-                                    .expected_dtype = KC_PROGRAM_DTYPE_F64, .elements = 200, .expected = expected, .poison = 0xff};
+    const kc_compare_spec_t spec = {
+        .tolerance = kc_tolerance (KC_CARD_POLICY_FP32, KC_PROGRAM_DTYPE_F32, 1, true),
+        .got_dtype = KC_PROGRAM_DTYPE_F32,
+        .expected_dtype = KC_PROGRAM_DTYPE_F64,
+        .elements = 200,
+        .expected = expected,
+        .poison = 0xff};
     kc_compare_t c;
     kc_compare_start (&c, &spec);
     kc_compare_feed (&c, got, sizeof got);
@@ -180,27 +205,32 @@ static void a_time_below_what_the_bytes_need_is_impossible (void **state)
 {
     (void)state;
     kc_card_t *card = s_card (0);
-    assert_true (fabs (kc_judge_byte_floor (card) - 100) < 0.01); // the few bytes written fit in the L2
+    assert_true (fabs (kc_judge_byte_floor (card) - 100)
+                 < 0.01); // the few bytes written fit in the L2
     static const struct {
         double us;
         bool possible;
     } rows[] = {{94, false}, {96, true}, {200, true}};
     for (size_t i = 0; i < KC_COUNT (rows); i++) {
         kc_verdict_t *v = kc_judge_new (card);
-        assert_true (kc_judge_timing (v, KC_VERDICT_TIMING_WHO_CANDIDATE, &rows[i].us, 1, false, true));
+        assert_true (kc_judge_timing (v, KC_VERDICT_TIMING_WHO_CANDIDATE, &rows[i].us,
+                                      1, false, true));
         kc_judge_floor (v, card, false);
-        assert_int_equal (v->status, rows[i].possible ? KC_VERDICT_STATUS_OK : KC_VERDICT_STATUS_IMPOSSIBLE);
+        assert_int_equal (v->status, rows[i].possible ? KC_VERDICT_STATUS_OK
+                                                      : KC_VERDICT_STATUS_IMPOSSIBLE);
         assert_true (kc_judge_has_label (v, KC_VERDICT_LABEL_ESTIMATE));
         if (!rows[i].possible)
             assert_non_null (strstr (v->findings[0].text, "estimate"));
-        assert_true (v->has_floor_share && fabs (v->floor_share * rows[i].us - 100.0034) < 1e-6);
+        assert_true (v->has_floor_share
+                     && fabs (v->floor_share * rows[i].us - 100.0034) < 1e-6);
         s_check_schema (v);
         kc_verdict_free (&v);
     }
     kc_card_free (&card);
 }
 
-static void a_speedup_beyond_ten_is_audited_until_a_second_evaluation_agrees (void **state)
+static void
+a_speedup_beyond_ten_is_audited_until_a_second_evaluation_agrees (void **state)
 {
     (void)state;
     kc_card_t *card = s_card (0);
@@ -227,14 +257,16 @@ static void times_that_are_no_times_are_no_measurement (void **state)
     for (int i = 0; i < 4; i++) {
         kc_verdict_t *v = kc_judge_new (NULL);
         const double us[3] = {10, bad[i], 10};
-        assert_false (kc_judge_timing (v, KC_VERDICT_TIMING_WHO_CANDIDATE, us, 3, false, false));
+        assert_false (
+            kc_judge_timing (v, KC_VERDICT_TIMING_WHO_CANDIDATE, us, 3, false, false));
         assert_int_equal (v->status, KC_VERDICT_STATUS_NO_MEASUREMENT);
         assert_int_equal (v->n_timings, 0);
         s_check_schema (v);
         kc_verdict_free (&v);
     }
     kc_verdict_t *v = kc_judge_new (NULL);
-    assert_false (kc_judge_timing (v, KC_VERDICT_TIMING_WHO_CANDIDATE, NULL, 0, false, false));
+    assert_false (
+        kc_judge_timing (v, KC_VERDICT_TIMING_WHO_CANDIDATE, NULL, 0, false, false));
     kc_verdict_free (&v);
 }
 
@@ -244,7 +276,8 @@ static void few_samples_report_no_interval_and_no_quartiles (void **state)
     const double us[2] = {10, 12};
     kc_verdict_t *v = kc_judge_new (NULL);
     kc_judge_timing (v, KC_VERDICT_TIMING_WHO_CANDIDATE, us, 2, true, false);
-    assert_false (v->timings[0].has_lo_us || v->timings[0].has_q1_us || v->timings[0].has_stdev_us);
+    assert_false (v->timings[0].has_lo_us || v->timings[0].has_q1_us
+                  || v->timings[0].has_stdev_us);
     assert_int_equal (v->timings[0].launch, KC_VERDICT_TIMING_LAUNCH_GRAPH);
     s_check_schema (v);
     kc_verdict_free (&v);
@@ -256,7 +289,10 @@ static void only_lasting_verdicts_are_cached (void **state)
     for (int s = KC_VERDICT_STATUS_OK; s <= KC_VERDICT_STATUS_INFRA_ERROR; s++) {
         kc_verdict_t *v = kc_judge_new (NULL);
         v->status = (kc_verdict_status_t)s;
-        const bool never = s == KC_VERDICT_STATUS_TIMEOUT || s == KC_VERDICT_STATUS_LAUNCH_ERROR || s == KC_VERDICT_STATUS_NO_MEASUREMENT || s == KC_VERDICT_STATUS_INFRA_ERROR;
+        const bool never = s == KC_VERDICT_STATUS_TIMEOUT
+                           || s == KC_VERDICT_STATUS_LAUNCH_ERROR
+                           || s == KC_VERDICT_STATUS_NO_MEASUREMENT
+                           || s == KC_VERDICT_STATUS_INFRA_ERROR;
         assert_int_equal (kc_judge_cacheable (v), !never);
         kc_judge_label (v, KC_VERDICT_LABEL_NONDETERMINISTIC);
         kc_judge_label (v, KC_VERDICT_LABEL_NONDETERMINISTIC);
@@ -273,13 +309,48 @@ static void the_cache_key_changes_with_everything_a_verdict_depends_on (void **s
     other->policy = KC_CARD_POLICY_TF32;
     const char *yard[1] = {"h1"}, *yard2[1] = {"h2"};
     const kc_judge_key_t keys[] = {
-        {.code_hash = "a", .card = card, .yardsticks = yard, .n_yardsticks = 1, .compiler = "c", .timed = true},
-        {.code_hash = "b", .card = card, .yardsticks = yard, .n_yardsticks = 1, .compiler = "c", .timed = true},
-        {.code_hash = "a", .card = other, .yardsticks = yard, .n_yardsticks = 1, .compiler = "c", .timed = true},
-        {.code_hash = "a", .card = card, .yardsticks = yard2, .n_yardsticks = 1, .compiler = "c", .timed = true},
-        {.code_hash = "a", .card = card, .yardsticks = yard, .n_yardsticks = 0, .compiler = "c", .timed = true},
-        {.code_hash = "a", .card = card, .yardsticks = yard, .n_yardsticks = 1, .compiler = "d", .timed = true},
-        {.code_hash = "a", .card = card, .yardsticks = yard, .n_yardsticks = 1, .compiler = "c", .timed = false},
+        {.code_hash = "a",
+         .card = card,
+         .yardsticks = yard,
+         .n_yardsticks = 1,
+         .compiler = "c",
+         .timed = true},
+        {.code_hash = "b",
+         .card = card,
+         .yardsticks = yard,
+         .n_yardsticks = 1,
+         .compiler = "c",
+         .timed = true},
+        {.code_hash = "a",
+         .card = other,
+         .yardsticks = yard,
+         .n_yardsticks = 1,
+         .compiler = "c",
+         .timed = true},
+        {.code_hash = "a",
+         .card = card,
+         .yardsticks = yard2,
+         .n_yardsticks = 1,
+         .compiler = "c",
+         .timed = true},
+        {.code_hash = "a",
+         .card = card,
+         .yardsticks = yard,
+         .n_yardsticks = 0,
+         .compiler = "c",
+         .timed = true},
+        {.code_hash = "a",
+         .card = card,
+         .yardsticks = yard,
+         .n_yardsticks = 1,
+         .compiler = "d",
+         .timed = true},
+        {.code_hash = "a",
+         .card = card,
+         .yardsticks = yard,
+         .n_yardsticks = 1,
+         .compiler = "c",
+         .timed = false},
     };
     char hex[KC_COUNT (keys)][KC_SHA_HEX], again[KC_SHA_HEX];
     for (size_t i = 0; i < KC_COUNT (keys); i++) {
@@ -309,12 +380,15 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (every_shape_and_value_range_comes_before_any_of_them_twice),
         cmocka_unit_test (both_poisons_and_another_placement_meet_the_same_content),
-        cmocka_unit_test (seeds_follow_from_the_secret_and_from_nothing_a_program_knows),
-        cmocka_unit_test (a_costly_full_shape_comes_last_and_bounded_and_confirming_tries_more),
+        cmocka_unit_test (
+            seeds_follow_from_the_secret_and_from_nothing_a_program_knows),
+        cmocka_unit_test (
+            a_costly_full_shape_comes_last_and_bounded_and_confirming_tries_more),
         cmocka_unit_test (a_wrong_element_is_told_with_all_that_a_repair_needs),
         cmocka_unit_test (poison_and_nan_are_told_as_such_and_keep_the_schema),
         cmocka_unit_test (a_time_below_what_the_bytes_need_is_impossible),
-        cmocka_unit_test (a_speedup_beyond_ten_is_audited_until_a_second_evaluation_agrees),
+        cmocka_unit_test (
+            a_speedup_beyond_ten_is_audited_until_a_second_evaluation_agrees),
         cmocka_unit_test (times_that_are_no_times_are_no_measurement),
         cmocka_unit_test (few_samples_report_no_interval_and_no_quartiles),
         cmocka_unit_test (only_lasting_verdicts_are_cached),

@@ -62,7 +62,8 @@ static char *s_fake (void)
     return path;
 }
 
-static kc_run_t *s_start (kc_loop_t *loop, const char *what, size_t binary, int64_t wall_ms, seen_t *seen)
+static kc_run_t *s_start (kc_loop_t *loop, const char *what, size_t binary,
+                          int64_t wall_ms, seen_t *seen)
 {
     char *path = s_fake (), *data = kc_calloc (1, binary + 1);
     memset (data, 1, binary);
@@ -76,8 +77,16 @@ static kc_run_t *s_start (kc_loop_t *loop, const char *what, size_t binary, int6
         b->ptx = true;
     }
     const void *const binaries[1] = {data};
-    const kc_run_spec_t spec = {.runner = path, .mode = "evaluate", .job = job, .binaries = binaries, .lock_fd = -1, .wall_ms = wall_ms,
-                                .on_record = s_record, .on_data = s_data, .on_end = s_ended, .arg = seen};
+    const kc_run_spec_t spec = {.runner = path,
+                                .mode = "evaluate",
+                                .job = job,
+                                .binaries = binaries,
+                                .lock_fd = -1,
+                                .wall_ms = wall_ms,
+                                .on_record = s_record,
+                                .on_data = s_data,
+                                .on_end = s_ended,
+                                .arg = seen};
     kc_err_t err = {0};
     kc_run_t *run = kc_run_start (loop, &spec, &err);
     if (!run)
@@ -113,7 +122,7 @@ static void a_good_run_delivers_every_byte_in_order_and_ends_once (void **state)
     assert_int_equal (s.rans, 1);
     assert_int_equal (s.bytes, 600000);
     assert_false (s.wrong_byte);
-    assert_int_equal (s.key, 3000000); // the binary arrived whole
+    assert_int_equal (s.key, 3000000);           // the binary arrived whole
     assert_non_null (strstr (s.output, "x=0x")); // prints go elsewhere and do no harm
 }
 
@@ -182,7 +191,13 @@ static void a_runner_that_is_not_there_is_told_at_the_start_or_as_a_crash (void 
     seen_t seen = {0};
     kc_runner_job_t *job = kc_runner_job_new ();
     job->backend = KC_RUNNER_JOB_BACKEND_VGPU;
-    const kc_run_spec_t spec = {.runner = "/nonexistent/kc-runner", .mode = "evaluate", .job = job, .lock_fd = -1, .wall_ms = 5000, .on_end = s_ended, .arg = &seen};
+    const kc_run_spec_t spec = {.runner = "/nonexistent/kc-runner",
+                                .mode = "evaluate",
+                                .job = job,
+                                .lock_fd = -1,
+                                .wall_ms = 5000,
+                                .on_end = s_ended,
+                                .arg = &seen};
     kc_err_t err = {0};
     kc_run_t *run = kc_run_start (loop, &spec, &err);
     kc_runner_job_free (&job);
@@ -226,7 +241,8 @@ static void frames_are_the_same_however_they_are_cut (void **state)
     unsigned char wire[400];
     size_t n = 0;
     static const char *const parts[] = {"{\"kind\":\"ran\"}", "abcdefghij", "", "{}"};
-    static const kc_frame_type_t types[] = {KC_FRAME_JSON, KC_FRAME_DATA, KC_FRAME_DATA, KC_FRAME_JSON};
+    static const kc_frame_type_t types[] = {KC_FRAME_JSON, KC_FRAME_DATA, KC_FRAME_DATA,
+                                            KC_FRAME_JSON};
     for (size_t i = 0; i < KC_COUNT (parts); i++) {
         kc_frame_put (wire + n, types[i], strlen (parts[i]));
         n += KC_FRAME_HEADER;
@@ -235,9 +251,12 @@ static void frames_are_the_same_however_they_are_cut (void **state)
     }
     for (size_t piece = 1; piece <= n; piece++) {
         feed_t f = {.n = 0};
-        kc_frame_reader_t r = {.arg = &f, .on_json = s_feed_json, .on_data = s_feed_data};
+        kc_frame_reader_t r = {
+            .arg = &f, .on_json = s_feed_json, .on_data = s_feed_data};
         for (size_t at = 0; at < n; at += piece)
-            assert_int_equal (kc_frame_feed (&r, wire + at, n - at < piece ? n - at : piece, NULL), 0);
+            assert_int_equal (
+                kc_frame_feed (&r, wire + at, n - at < piece ? n - at : piece, NULL),
+                0);
         assert_int_equal (f.documents, 2);
         assert_int_equal (f.n, 14 + 1 + 10 + 2 + 1);
         assert_memory_equal (f.text, "{\"kind\":\"ran\"}|abcdefghij{}|", f.n);
@@ -273,7 +292,8 @@ int main (void)
         cmocka_unit_test (bytes_that_are_no_records_are_never_believed),
         cmocka_unit_test (a_finished_runner_that_does_not_leave_is_removed),
         cmocka_unit_test (a_cancelled_run_is_gone_within_a_second_without_a_word),
-        cmocka_unit_test (a_runner_that_is_not_there_is_told_at_the_start_or_as_a_crash),
+        cmocka_unit_test (
+            a_runner_that_is_not_there_is_told_at_the_start_or_as_a_crash),
         cmocka_unit_test (frames_are_the_same_however_they_are_cut),
         cmocka_unit_test (a_frame_of_another_kind_or_size_is_refused),
     };

@@ -26,7 +26,8 @@ static void the_median_lies_in_its_interval_and_the_quartiles_around_it (void **
         assert_true (s.min <= s.median && s.median <= s.max);
         assert_int_equal (s.has_interval, n >= KC_STATS_MIN_INTERVAL);
         if (s.has_interval)
-            assert_true (s.lo <= s.median && s.median <= s.hi && s.lo >= s.min && s.hi <= s.max);
+            assert_true (s.lo <= s.median && s.median <= s.hi && s.lo >= s.min
+                         && s.hi <= s.max);
         if (s.has_spread)
             assert_true (s.q1 <= s.median && s.median <= s.q3 && s.stdev >= 0);
     }
@@ -52,9 +53,11 @@ static void intervals_repeat_and_scale_with_the_unit (void **state)
     s_series (us, N, 7, 0.05, 3);
     for (int i = 0; i < N; i++)
         ns[i] = us[i] * 1024;
-    const kc_summary_t a = kc_summary (us, N), b = kc_summary (us, N), c = kc_summary (ns, N);
+    const kc_summary_t a = kc_summary (us, N), b = kc_summary (us, N),
+                       c = kc_summary (ns, N);
     assert_true (a.lo == b.lo && a.hi == b.hi);
-    assert_true (c.lo == a.lo * 1024 && c.hi == a.hi * 1024 && c.median == a.median * 1024);
+    assert_true (c.lo == a.lo * 1024 && c.hi == a.hi * 1024
+                 && c.median == a.median * 1024);
 }
 
 static void the_interval_covers_the_true_median_about_as_often_as_it_says (void **state)
@@ -77,7 +80,8 @@ static void a_clear_difference_is_told_either_way_and_swapping_inverts_it (void 
     double fast[N], slow[N];
     s_series (fast, N, 10, 0.02, 5);
     s_series (slow, N, 100, 0.02, 6);
-    const kc_ratio_t a = kc_ratio (fast, slow, N, false), b = kc_ratio (slow, fast, N, false);
+    const kc_ratio_t a = kc_ratio (fast, slow, N, false),
+                     b = kc_ratio (slow, fast, N, false);
     assert_int_equal (a.comparison, KC_VERDICT_RATIO_COMPARISON_FASTER);
     assert_int_equal (b.comparison, KC_VERDICT_RATIO_COMPARISON_SLOWER);
     assert_true (a.value > 9 && a.value < 11);
@@ -95,14 +99,16 @@ static void equal_programs_are_the_same_or_ambiguous_never_faster (void **state)
         s_series (x, N, 20, 0.01, 100 + t);
         s_series (y, N, 20, 0.01, 200 + t);
         const kc_ratio_t r = kc_ratio (x, y, N, false);
-        assert_true (r.comparison == KC_VERDICT_RATIO_COMPARISON_SAME || r.comparison == KC_VERDICT_RATIO_COMPARISON_AMBIGUOUS);
+        assert_true (r.comparison == KC_VERDICT_RATIO_COMPARISON_SAME
+                     || r.comparison == KC_VERDICT_RATIO_COMPARISON_AMBIGUOUS);
         same += r.comparison == KC_VERDICT_RATIO_COMPARISON_SAME;
     }
     assert_true (same >= 18);
     double x[N], y[N]; // noise that hides a difference of 2 % is admitted to
     s_series (x, N, 20, 0.3, 300);
     s_series (y, N, 20, 0.3, 301);
-    assert_int_equal (kc_ratio (x, y, N, false).comparison, KC_VERDICT_RATIO_COMPARISON_AMBIGUOUS);
+    assert_int_equal (kc_ratio (x, y, N, false).comparison,
+                      KC_VERDICT_RATIO_COMPARISON_AMBIGUOUS);
 }
 
 static void a_drift_shared_by_both_does_not_decide (void **state)
@@ -115,7 +121,8 @@ static void a_drift_shared_by_both_does_not_decide (void **state)
         y[i] = 10 * drift * (1 + 0.002 * judge_normal (2, (uint64_t)i));
     }
     const kc_ratio_t r = kc_ratio (x, y, N, false);
-    assert_true (r.comparison != KC_VERDICT_RATIO_COMPARISON_FASTER && r.comparison != KC_VERDICT_RATIO_COMPARISON_SLOWER);
+    assert_true (r.comparison != KC_VERDICT_RATIO_COMPARISON_FASTER
+                 && r.comparison != KC_VERDICT_RATIO_COMPARISON_SLOWER);
 }
 
 static void an_estimate_is_its_own_interval_with_the_same_thresholds (void **state)
@@ -141,7 +148,8 @@ static void a_time_of_zero_gives_no_ratio (void **state)
 {
     (void)state;
     const double zero[1] = {0}, one[1] = {1};
-    assert_int_equal (kc_ratio (zero, one, 1, true).comparison, KC_VERDICT_RATIO_COMPARISON_AMBIGUOUS);
+    assert_int_equal (kc_ratio (zero, one, 1, true).comparison,
+                      KC_VERDICT_RATIO_COMPARISON_AMBIGUOUS);
     assert_true (kc_ratio (zero, one, 1, true).value == 0);
 }
 
@@ -161,8 +169,10 @@ int main (void)
         cmocka_unit_test (the_median_lies_in_its_interval_and_the_quartiles_around_it),
         cmocka_unit_test (too_few_samples_get_no_spread_and_no_interval),
         cmocka_unit_test (intervals_repeat_and_scale_with_the_unit),
-        cmocka_unit_test (the_interval_covers_the_true_median_about_as_often_as_it_says),
-        cmocka_unit_test (a_clear_difference_is_told_either_way_and_swapping_inverts_it),
+        cmocka_unit_test (
+            the_interval_covers_the_true_median_about_as_often_as_it_says),
+        cmocka_unit_test (
+            a_clear_difference_is_told_either_way_and_swapping_inverts_it),
         cmocka_unit_test (equal_programs_are_the_same_or_ambiguous_never_faster),
         cmocka_unit_test (a_drift_shared_by_both_does_not_decide),
         cmocka_unit_test (an_estimate_is_its_own_interval_with_the_same_thresholds),

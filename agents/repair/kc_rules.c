@@ -10,6 +10,7 @@
 #include "common/model/kc_card.h"
 #include "common/model/kc_lift.h"
 #include "common/model/kc_program.h"
+#include "common/model/kc_program_args.h"
 #include "common/model/kc_program_text.h"
 #include "common/model/kc_signature.h"
 #include "common/util/kc_mem.h"
@@ -169,18 +170,19 @@ static bool s_bind_typos (const kc_card_t *card, const kc_program_t *program, kc
     bool changed = false;
     for (size_t p = 0; p < signature->n_params; p++) {
         const kc_param_t *param = &signature->params[p];
-        if (s_find_arg (step, param->name) || s_is_known (card, program, param->name))
+        kc_program_arg_t *arg = s_find_arg (step, param->name);
+        // an argument that only repeats the parameter's name was derived, not given
+        if ((arg && !kc_program_arg_derived (arg, param)) || s_is_known (card, program, param->name))
             continue;
         const char *meant = s_nearest (card, program, param->name, param->pointer);
         if (!meant)
             continue;
-        kc_program_arg_t *arg = kc_push (&step->args, &step->n_args, sizeof *step->args);
-        kc_type_init (&kc_program_arg_type, arg);
-        arg->param = kc_strdup (param->name);
-        if (param->pointer)
-            arg->tensor = kc_strdup (meant);
-        else
-            arg->value = kc_strdup (meant);
+        if (!arg) {
+            arg = kc_push (&step->args, &step->n_args, sizeof *step->args);
+            kc_type_init (&kc_program_arg_type, arg);
+            arg->param = kc_strdup (param->name);
+        }
+        kc_set (param->pointer ? &arg->tensor : &arg->value, meant);
         changed = true;
     }
     return changed;

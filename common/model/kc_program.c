@@ -111,7 +111,9 @@ int kc_program_fill_args (kc_program_kernel_t *step,
     }
     if (signature->n_params == 0)
         return 0;
-    kc_program_arg_t *sorted = kc_calloc (signature->n_params, sizeof *sorted);
+    kc_program_arg_t *sorted = NULL;
+    for (size_t n = 0; n < signature->n_params;) // keeps the room that kc_push expects
+        kc_push (&sorted, &n, sizeof *sorted);
     for (size_t p = 0; p < signature->n_params; p++) {
         const kc_param_t *param = &signature->params[p];
         size_t i = 0;

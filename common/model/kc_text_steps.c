@@ -234,6 +234,19 @@ static int s_arguments (kc_text_parser_t *s, kc_program_kernel_t *k,
     return rc;
 }
 
+// "the source has no kernel 'scal'; did you mean 'scale'?"; caller frees.
+static char *s_unknown_kernel (const kc_text_parser_t *s, const char *name)
+{
+    const char *known[64];
+    size_t n = 0;
+    for (size_t i = 0; i < s->signatures->n && n < KC_COUNT (known); i++)
+        known[n++] = s->signatures->items[i].name;
+    char *near = kc_suggest (name, known, n);
+    char *text = kc_asprintf ("the source has no kernel '%s'%s", name, near);
+    free (near);
+    return text;
+}
+
 static int s_kernel_name (kc_text_parser_t *s, kc_program_kernel_t *k, const char *from,
                           const char *to, const kc_kernel_signature_t **sig_p)
 {
@@ -244,22 +257,19 @@ static int s_kernel_name (kc_text_parser_t *s, kc_program_kernel_t *k, const cha
         return kc_text_bad (s,
                             "a launch is written as: launch KERNEL<<<GRID, BLOCK>>>");
     const kc_kernel_signature_t *sig = kc_signatures_find (s->signatures, name);
-    if (!sig) {
-        const char *known[64];
-        size_t n = 0;
-        for (size_t i = 0; i < s->signatures->n && n < KC_COUNT (known); i++)
-            known[n++] = s->signatures->items[i].name;
-        char *text = kc_suggest (name, known, n);
-        kc_text_bad (s, "the source has no kernel '%s'%s", name, text);
+    if (!sig) { // the plan refuses it; a program that is nearly right can be mended
+        char *text = s_unknown_kernel (s, name);
+        *(char **)kc_push (&s->out->warnings, &s->out->n_warnings, sizeof (char *)) =
+            kc_asprintf ("line %d: %s", s->line, text);
         free (text);
-        return -1;
     }
-    s->launched[sig - s->signatures->items] = true;
+    else
+        s->launched[sig - s->signatures->items] = true;
     *sig_p = sig;
     if (!angle)
-        return sig->n_template ? kc_text_bad (
+        return sig && sig->n_template ? kc_text_bad (
                    s, "kernel %s is a template: launch %s<...><<<...>>>", name, name)
-                               : 0;
+                                      : 0;
     const char *close = to;
     while (close > angle && close[-1] != '>')
         close--;
@@ -292,6 +302,12 @@ static int s_launch (kc_text_parser_t *s, kc_program_kernel_t *k, const char *te
         const char *close = kc_text_close (p);
         if (!close)
             return kc_text_bad (s, "the argument list does not close");
+        if (!sig) {
+            char *why = s_unknown_kernel (s, k->kernel);
+            kc_text_bad (s, "%s", why);
+            free (why);
+            return -1;
+        }
         char *inner = kc_text_trim (p + 1, close);
         int rc = s_arguments (s, k, sig, inner);
         free (inner);
@@ -309,7 +325,7 @@ static int s_launch (kc_text_parser_t *s, kc_program_kernel_t *k, const char *te
         k->when = kc_strdup (when);
     }
     const char *stray;
-    if (rc == 0 && kc_program_fill_args (k, sig, &stray) < 0)
+    if (rc == 0 && sig && kc_program_fill_args (k, sig, &stray) < 0)
         rc = kc_text_bad (
             s, "argument '%s' of %s is no parameter of it, or is given twice", stray,
             k->kernel);

@@ -21,6 +21,7 @@ typedef struct s_writer {
     const kc_task_text_t *task;
     kc_signatures_t *signatures;
     kc_err_t *err;
+    bool failed;
 } s_writer_t;
 
 static void s_list (kc_buf_t *b, char *const *items, size_t n)
@@ -185,11 +186,20 @@ static void s_args (s_writer_t *w, const kc_program_kernel_t *k)
         derived = kc_program_arg_derived (&k->args[i], &sig->params[i]);
     if (derived || !k->n_args)
         return;
+    if (!sig) {
+        kc_fail (w->err, KC_EINVALID,
+                 "the source has no kernel '%s', its arguments cannot be written",
+                 k->kernel);
+        w->failed = true;
+        return;
+    }
     kc_buf_putc (&w->b, '(');
     for (size_t i = 0; i < k->n_args; i++) {
         const kc_program_arg_t *a = &k->args[i];
         if (i)
             kc_buf_puts (&w->b, ", ");
+        if (k->n_args != sig->n_params) // some bind by name: so do all
+            kc_buf_printf (&w->b, "%s=", a->param);
         if (a->tensor && a->offset)
             kc_buf_printf (&w->b, "%s + %s", a->tensor, a->offset);
         else
@@ -311,7 +321,7 @@ char *kc_program_text_write (const kc_program_t *program, const kc_task_text_t *
     s_blocks (&w, program->blocks, program->n_blocks);
     kc_signatures_destroy (&w.signatures);
     char *plan = kc_buf_take (&w.b);
-    char *text = s_join (plan, program->source);
+    char *text = w.failed ? NULL : s_join (plan, program->source);
     free (plan);
     return text;
 }

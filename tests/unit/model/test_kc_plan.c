@@ -202,6 +202,8 @@ static void kernel_names_carry_their_template_values (void **state)
 static void what_is_wrong_is_refused_with_its_reason (void **state)
 {
     (void)state;
+    s_refused ("//@ launch kk<<<1, 32>>>\n" KERNEL,
+               "line 7: the source has no kernel 'kk'; did you mean 'k'?");
     s_refused ("//@ launch k<<<Q, 32>>>\n" KERNEL,
                "line 7: grid of k: expression 'Q', position 1: unknown name 'Q'; did "
                "you mean 'B'?");

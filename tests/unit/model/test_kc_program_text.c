@@ -212,7 +212,7 @@ static void errors_name_the_line_and_the_remedy (void **state)
     (void)state;
     case_text_refused ("\n//@ lunch k<<<1, 2>>>\n" K,
                        "line 2: unknown plan line 'lunch'; did you mean 'launch'?");
-    case_text_refused ("//@ launch q<<<1, 2>>>\n" K,
+    case_text_refused ("//@ launch q<<<1, 2>>>(x, y, D)\n" K,
                        "line 1: the source has no kernel 'q'; did you mean 'k'?");
     case_text_refused ("//@ launch k<<<1>>>\n" K,
                        "line 1: a launch has <<<GRID, BLOCK>>> or <<<GRID, BLOCK, "
@@ -266,6 +266,11 @@ static void a_kernel_that_no_line_launches_is_a_warning (void **state)
         case_parse ("//@ launch k<<<1, 2>>>\n" K "__global__ void idle() { }\n");
     assert_int_equal (t->n_warnings, 1);
     assert_string_equal (t->warnings[0], "line 3: no line launches kernel idle");
+    kc_program_text_destroy (&t);
+    // one letter wrong: kept, so that the plan names it and a repair can mend it
+    t = case_parse ("//@ launch q<<<1, 2>>>\n" K);
+    assert_string_equal (t->warnings[0],
+                         "line 1: the source has no kernel 'q'; did you mean 'k'?");
     kc_program_text_destroy (&t);
 }
 

@@ -1,7 +1,9 @@
 // ptx_flow.c - control flow of one function: basic blocks, dominators, loops, live registers
 //
-// Post-dominators decide where diverged lanes meet again, so they are computed against a virtual exit that
-// every ret, exit and trap reaches; a block that reaches no exit has none.  Liveness is that of a scalar
+// Post-dominators decide where diverged lanes meet again.  Lanes that leave early never come to a meeting
+// point and are not waited for there, so only the last return of the text leads to the virtual exit; the plain
+// post-dominator (every ret, exit and trap) serves blocks from which that one cannot be reached.
+// Liveness is that of a scalar
 // thread: lanes follow the same graph one by one, so slots can be shared between registers lane by lane.
 
 #include "agents/gpu/vgpu/ptx_internal.h"
@@ -97,7 +99,7 @@ static bool s_blocks (ptx_parser_t *p, ptx_func_t *f)
     return true;
 }
 
-static void s_edges (flow_t *w)
+static void s_edges (flow_t *w, int32_t only_exit) // PTX_NONE: every exit counts
 {
     ptx_func_t *f = w->f;
     uint32_t n = w->n, room = 0, used = 0;
@@ -121,7 +123,8 @@ static void s_edges (flow_t *w)
             if (plain < 2)
                 k->next[plain++] = tb;
         }
-        if (last->opcode == PTX_RET || last->opcode == PTX_EXIT || last->opcode == PTX_TRAP) {
+        bool leaves = last->opcode == PTX_RET || last->opcode == PTX_EXIT || last->opcode == PTX_TRAP;
+        if (leaves && (only_exit == PTX_NONE || only_exit == (int32_t)b)) {
             w->succ.to = ptx_grow (w->succ.to, used, &room, sizeof (int32_t));
             w->succ.to[used++] = (int32_t)n;
         }
@@ -397,20 +400,31 @@ bool ptx_flow (ptx_parser_t *p, ptx_func_t *f)
 {
     if (!s_blocks (p, f))
         return false;
-    flow_t w = {.f = f, .n = f->n_blocks};
-    s_edges (&w);
+    flow_t main_exit = {.f = f, .n = f->n_blocks}, w = main_exit;
+    int32_t last = (int32_t)w.n - 1;
+    while (last > 0 && f->instrs[f->blocks[last].last].opcode != PTX_RET && f->instrs[f->blocks[last].last].opcode != PTX_EXIT)
+        last--;
+    s_edges (&main_exit, last);
+    int32_t *meet = s_dominators (&main_exit.pred, &main_exit.succ, w.n + 1, w.n);
+    s_edges (&w, PTX_NONE);
     // the virtual exit needs an (empty) row in the successor table
     graph_t forward = {w.succ.first, w.succ.to}, backward = {w.pred.first, w.pred.to};
     int32_t *idom = s_dominators (&forward, &backward, w.n + 1, 0);
     int32_t *ipdom = s_dominators (&backward, &forward, w.n + 1, w.n);
     for (uint32_t b = 0; b < w.n; b++) {
         f->blocks[b].idom = b == 0 ? PTX_NONE : idom[b];
-        f->blocks[b].ipdom = ipdom[b] == (int32_t)w.n ? PTX_NONE : ipdom[b];
+        int32_t ip = meet[b] >= 0 ? meet[b] : ipdom[b];
+        f->blocks[b].ipdom = ip == (int32_t)w.n ? PTX_NONE : ip;
     }
     s_loops (&w, idom);
     s_liveness (&w);
     free (idom);
     free (ipdom);
+    free (meet);
+    free (main_exit.succ.first);
+    free (main_exit.succ.to);
+    free (main_exit.pred.first);
+    free (main_exit.pred.to);
     free (w.succ.first);
     free (w.succ.to);
     free (w.pred.first);

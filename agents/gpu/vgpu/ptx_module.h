@@ -88,7 +88,7 @@ typedef struct ptx_param {
 typedef struct ptx_block { // basic block: instructions [first, last]
     int32_t first, last;
     int32_t next[2];       // successors, PTX_NONE when absent (brx targets are in 'more')
-    int32_t idom, ipdom;   // immediate (post-)dominator, PTX_NONE = none / function exit
+    int32_t idom, ipdom;   // immediate dominator; where lanes that part here meet again. PTX_NONE = none
     int32_t loop_head;     // innermost loop's head block, PTX_NONE
     uint8_t loop_depth;
 } ptx_block_t;

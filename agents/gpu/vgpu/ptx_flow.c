@@ -3,8 +3,8 @@
 // Post-dominators decide where diverged lanes meet again.  Lanes that leave early never come to a meeting
 // point and are not waited for there, so only the last return of the text leads to the virtual exit; the plain
 // post-dominator (every ret, exit and trap) serves blocks from which that one cannot be reached.
-// Liveness is that of a scalar
-// thread: lanes follow the same graph one by one, so slots can be shared between registers lane by lane.
+// Liveness is that of a scalar thread: lanes follow the same graph one by one, so slots can be shared between
+// registers lane by lane.
 
 #include "agents/gpu/vgpu/ptx_internal.h"
 

@@ -90,6 +90,9 @@ void vg_chain (vg_warp_t *w, const vg_op_t *o)
         w->clock += b->fma * 4u + b->mufu * 23u; // its result is read from parameters, which have no ready time
         return;
     }
+    latency += o->extra * 4u;
+    start += o->extra;
+    w->clock += o->extra;
     uint32_t seq = 0;
     if (o->kind == VG_MEM && o->is_load && w->mem_bytes) {
         w->loads++;
@@ -183,8 +186,11 @@ void vg_collect (vg_run_t *run)
             }
             else {
                 s_add_class (c, o->cls, n->issued, n->on);
-                c->active_lanes += n->active;
-                c->predicated_off += n->active - n->on;
+                s_add_class (c, o->extra_cls, n->issued * o->extra, n->on * o->extra);
+                c->active_lanes += n->active * (1ull + o->extra);
+                c->predicated_off += (n->active - n->on) * (1ull + o->extra);
+                warp = n->issued * (1ull + o->extra);
+                thread = n->on * (1ull + o->extra);
             }
             if (o->flops) {
                 bool wide = o->d_rows == 2 || o->type == PTX_TYPE_F64;

@@ -1418,6 +1418,42 @@ static void s_warp (decoder_t *d, vg_op_t *o)
     }
 }
 
+// What ptxas makes of one PTX instruction that the hardware has no instruction for, about: the counters follow
+// the hardware, so that a division costs what a division costs.
+static void s_expansion (vg_op_t *o)
+{
+    const ptx_instr_t *i = o->src;
+    bool f32 = i->type == PTX_TYPE_F32, f64 = i->type == PTX_TYPE_F64, quick = i->mods & (PTX_MOD_APPROX | PTX_MOD_FULL);
+    bool flushes = i->mods & PTX_MOD_FTZ;
+    uint32_t bytes = ptx_type_bytes ((ptx_type_t)i->type);
+    o->extra_cls = (uint8_t)(f64 ? VGPU_CLASS_FP64 : f32 ? VGPU_CLASS_FP32_FMA : VGPU_CLASS_INT_ALU);
+    switch ((int)i->opcode) {
+    case PTX_DIV:
+        o->extra = (uint8_t)(f64 ? 11 : f32 ? (quick ? 2 : 8) : bytes == 8 ? 80 : bytes == 4 ? 17 : 8);
+        return;
+    case PTX_REM:
+        o->extra = (uint8_t)(bytes == 8 ? 84 : bytes == 4 ? 19 : 10);
+        return;
+    case PTX_SQRT:
+        o->extra = (uint8_t)(f64 ? 12 : quick ? 1 : 7);
+        return;
+    case PTX_RCP:
+        o->extra = (uint8_t)(f64 ? 8 : quick ? (flushes ? 0 : 2) : 4);
+        return;
+    case PTX_RSQRT:
+    case PTX_EX2:
+    case PTX_LG2:
+        o->extra = (uint8_t)(f64 ? 8 : flushes ? 0 : 2); // scaling around the subnormals
+        return;
+    case PTX_SIN:
+    case PTX_COS:
+        o->extra = 1;
+        return;
+    default:
+        return;
+    }
+}
+
 static bool s_instruction (decoder_t *d, uint32_t at)
 {
     const ptx_instr_t *i = &d->f->instrs[at];
@@ -1487,6 +1523,7 @@ static bool s_instruction (decoder_t *d, uint32_t at)
         s_unsupported (d);
         break;
     }
+    s_expansion (o);
     return !d->failed;
 }
 

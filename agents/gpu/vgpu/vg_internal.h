@@ -32,6 +32,7 @@ enum {
     VG_CHAIN_BLOCKS = 64,    // blocks whose warp 0 is followed
     VG_MAX_RUN_BLOCKS = 65536, // blocks whose instruction count is kept
     VG_ATOMIC_KEYS = 65536,
+    VG_MAX_LINES = 1 << 19,  // room for a block's lines; a larger working set is forgotten and counted again
 };
 #define VG_FULL 0xffffffffu
 #define VG_POOL 0x80000000u // operand flag: row of the constant pool
@@ -97,6 +98,7 @@ struct vg_op {
     uint8_t frame_base; // add the frame's local base to the address
     uint8_t spins;     // a back edge of a loop that polls memory
     uint8_t flops;     // per lane
+    uint8_t extra, extra_cls; // further instructions that ptxas makes of this one, and their class
     uint8_t is_load;
     uint8_t mxcsr;     // 0 = plain; else 1 + rounding (0 rn, 1 rz, 2 rm, 3 rp), 8 = ftz
     uint8_t saturate;

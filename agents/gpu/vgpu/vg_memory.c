@@ -50,8 +50,12 @@ static void s_lines_grow (vg_lines_t *t)
 static uint32_t s_touch_line (vg_warp_t *w, vg_buffer_t *b, uint64_t line, uint8_t mask, bool write)
 {
     vg_lines_t *t = &w->block->lines;
-    if (t->used * 2 >= t->room)
-        s_lines_grow (t);
+    if (t->used * 2 >= t->room) {
+        if (t->room < VG_MAX_LINES)
+            s_lines_grow (t);
+        else
+            t->gen++, t->used = 0;
+    }
     uint32_t h = (uint32_t)(line * 0x9e3779b97f4a7c15ull >> 32) & (t->room - 1);
     while (t->at[h].gen == t->gen && t->at[h].key != line)
         h = (h + 1) & (t->room - 1);

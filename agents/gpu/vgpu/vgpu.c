@@ -483,8 +483,7 @@ static void s_run (vg_run_t *run)
     for (uint32_t i = 0; i < n; i++)
         spare[i] = s_new_block (run);
     while (done < total && !run->stop) {
-        uint64_t lanes = run->lanes;
-        bool progress = false, only_spins = true;
+        bool progress = false, only_spins = true, moved = false;
         for (uint32_t i = 0; i < n && !run->stop; i++) {
             if (!blocks[i] && next < total) {
                 blocks[i] = spare[i];
@@ -500,6 +499,7 @@ static void s_run (vg_run_t *run)
                     continue;
                 uint64_t before = w->issued;
                 run->m->turn (w);
+                moved |= w->issued != before;
                 if (w->issued != before && !w->spinning)
                     only_spins = false;
                 if (run->lanes > run->budget && !run->stop && !(b->live_warps == 0))
@@ -516,7 +516,7 @@ static void s_run (vg_run_t *run)
             stuck = 0;
             continue;
         }
-        if (run->lanes == lanes) // a whole round in which nobody did anything
+        if (!moved) // a whole round in which nobody did anything
             s_blocked (blocks, n, false);
         else if (only_spins && run->changes == changes) {
             if (++stuck >= VG_STUCK_ROUNDS)

@@ -157,7 +157,9 @@ typedef struct vgpu_line {
     uint64_t divergent;           // divergent executions of branches
 } vgpu_line_t;
 
-// Counts of one launch (of its sampled blocks when vgpu_launch_t.sample is given).
+// Counts of one launch (of its sampled blocks when vgpu_launch_t.sample is given).  They follow the hardware
+// where PTX does not: a division, a square root, an integer remainder or a built-in function counts as about the
+// instructions that it becomes, and parameters of calls cost nothing.
 typedef struct vgpu_counters {
     uint64_t blocks;              // blocks run to their end
     uint64_t warps;               // warps of these blocks

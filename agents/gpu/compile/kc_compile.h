@@ -62,7 +62,7 @@ typedef struct kc_compile_job { // borrows everything
     bool no_fmad;               // do not contract a * b + c
     int max_registers;          // 0 = the compiler's choice
     const char *const *kernels; // as steps name them: "softmax<4, float>"; none = every
-                                // extern "C" kernel
+                                // kernel of the code, under its symbol
     size_t n_kernels;
     int sm; // of the device, real or modelled: 90; from 90 on the "a" target is taken
     bool want_ptx;   // for the virtual GPU (compute_80)
@@ -141,7 +141,8 @@ const char *kc_compiler_version (const kc_compiler_t *self);
 const char *kc_compiler_note (
     const kc_compiler_t *self); // why the better front end is not used, "" else
 
-// Start a job; 'call' is called from the loop exactly once, never from inside this
+// Start a job (from a thread that lives on: children die with the thread that started
+// them); 'call' is called from the loop exactly once, never from inside this
 // function.  The job is copied.  The ticket, never 0.  Jobs beyond max_children wait in
 // order.
 int64_t kc_compiler_start (kc_compiler_t *self, kc_loop_t *loop,

@@ -228,7 +228,8 @@ static const char *s_fix (const s_line_t *l)
         return "device code has no containers and no streams: remove the host part of "
                "the source";
     if (s_has (l, "cudaMalloc") || s_has (l, "cudaMemcpy")
-        || s_has (l, "cudaDeviceSynchronize") || s_has (l, "kernel call")
+        || s_has (l, "cudaDeviceSynchronize") || s_has (l, "kernel launch from")
+        || s_has (l, "reference to __global__ function")
         || s_has (l, "cudaConfigureCall") || s_has (l, "cudaLaunchKernel"))
         return "remove the host code: launches are //@ launch lines, buffers are //@ "
                "scratch lines";

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -532,6 +534,38 @@ static void no_way_of_including_shows_a_file_of_the_host (void **state)
     kc_compiled_destroy (&c);
 }
 
+static void the_child_is_confined_where_the_kernel_can (void **state)
+{
+    help_t *h = *state;
+    help_need (h);
+    // landlock_create_ruleset (NULL, 0, LANDLOCK_CREATE_RULESET_VERSION)
+    bool landlock = syscall (444, NULL, 0, 1) > 0;
+    kc_compiled_t *c = help_compile (h, SCALE, "scale");
+    help_expect_ok (c);
+    bool open = false;
+    for (size_t i = 0; i < c->n_notes; i++)
+        open |= strstr (c->notes[i], "not confined") != NULL;
+    assert_int_equal (open, !landlock);
+    kc_compiled_destroy (&c);
+}
+
+static void host_code_is_answered_with_what_to_do (void **state)
+{
+    help_t *h = *state;
+    help_need (h);
+    kc_compiled_t *c =
+        help_compile (h,
+                      "#include <vector>\n#include <cuda_runtime.h>\n"
+                      "__global__ void add (float *x) { x[threadIdx.x] += 1; }\n"
+                      "void run (float *x)\n{\n    add<<<1, 32>>> (x);\n    "
+                      "cudaDeviceSynchronize ();\n}\n",
+                      "add");
+    assert_int_equal (c->status, KC_VERDICT_STATUS_COMPILE_ERROR);
+    help_expect_finding (c, "cudaDeviceSynchronize", 7);
+    assert_non_null (strstr (c->findings[c->n_findings - 1].fix, "//@ launch"));
+    kc_compiled_destroy (&c);
+}
+
 static void a_missing_header_is_named_with_advice (void **state)
 {
     help_t *h = *state;
@@ -631,6 +665,8 @@ int main (void)
         cmocka_unit_test (the_code_hash_sees_code_and_plan_and_nothing_else),
         cmocka_unit_test (the_same_job_gives_the_same_bytes),
         cmocka_unit_test (no_way_of_including_shows_a_file_of_the_host),
+        cmocka_unit_test (the_child_is_confined_where_the_kernel_can),
+        cmocka_unit_test (host_code_is_answered_with_what_to_do),
         cmocka_unit_test (a_missing_header_is_named_with_advice),
         cmocka_unit_test (compile_bombs_end_by_their_limits),
         cmocka_unit_test (jobs_out_of_bounds_are_refused_without_a_child),

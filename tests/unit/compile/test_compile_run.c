@@ -95,102 +95,128 @@ static double s_modf (float x)
 #define ROWS(V)                                                                                  \
     /* exact */                                                                                  \
     V ("floorf (x)", floorf (x), 0)                                                              \
-    V ("ceilf (x)", ceilf (x), 0) V ("truncf (x)", truncf (x), 0) V (                            \
-        "roundf (x)", roundf (x), 0) V ("rintf (x)", rintf (x),                                  \
-                                        0) V ("nearbyint (x)", nearbyintf (x),                   \
-                                              0) V ("fabsf (x)", fabsf (x),                      \
-                                                    0) V ("abs (x)", fabsf (x),                  \
-                                                          0) V ("abs (i)", abs (i), 0)           \
+    V ("ceilf (x)", ceilf (x), 0)                                                                \
+    V ("truncf (x)", truncf (x), 0) V ("roundf (x)", roundf (x), 0) V (                          \
+        "rintf (x)", rintf (x), 0) V ("nearbyint (x)", nearbyintf (x),                           \
+                                      0) V ("fabsf (x)", fabsf (x),                              \
+                                            0) V ("abs (x)", fabsf (x),                          \
+                                                  0) V ("abs (i)", abs (i), 0)                   \
         V ("fminf (x, y)", fminf (x, y), 0) V ("max (x, y)", fmaxf (x, y), 0) V (                \
-            "min (i, j)",                                                                        \
-            i < j ? i                                                                            \
-                  : j,                                                                           \
-            0) V ("std::max (i, 3)", i > 3 ? i : 3,                                              \
-                  0) V ("max ((unsigned)i, 7u)", (unsigned)i > 7u ? (unsigned)i : 7u, 0)         \
-            V ("copysignf (y, x)", copysignf (y, x), 0) V ("fdimf (x, y)", fdimf (x, y), 0) V (  \
-                "fmaf (x, y, 1.5f)",                                                             \
-                fmaf (x, y, 1.5f),                                                               \
-                0) V ("signbit (x) ? 1 : 0", signbit (x) ? 1 : 0,                                \
-                      0) V ("isnan (x / 0.0f * 0.0f)", 1, 0)                                     \
-                V ("isinf (1e30f * 1e30f)", 1, 0) V ("isfinite (x)", 1, 0) V (                   \
-                    "ldexpf (x, i & 7)",                                                         \
-                    ldexpf (x, i & 7),                                                           \
-                    0) V ("scalbnf (x, 3)", scalbnf (x, 3),                                      \
-                          0) V ("lroundf (y + 0.25f)", (double)lroundf (y + 0.25f), 0)           \
-                    V ("llrintf (y)", (double)llrintf (y),                                       \
-                       0) V ("split (x)", (float)s_frexp (x),                                    \
-                             1e-6) V ("parts (x)", s_modf (x),                                   \
-                                      1e-6) V ("ilogbf (y)", ilogbf (y), 0)                      \
-                        V ("__float2int_rn (x)", s_saturate (rint ((double)x)), 0) V (           \
-                            "__float2int_rz (x)",                                                \
-                            s_saturate (trunc ((double)x)),                                      \
-                            0) V ("__float2int_rd (x)",                                          \
-                                  s_saturate (floor ((double)x)), 0)                             \
-                            V ("__float2int_ru (x)", s_saturate (ceil ((double)x)),              \
-                               0) V ("(int)__float_as_uint (x) >> 8",                            \
-                                     (int)s_bits (x)                                             \
-                                         >> 8,                                                   \
-                                     0)                                                          \
-                                V ("__uint_as_float (__float_as_uint (x))", x, 0) V (            \
-                                    "__saturatef (x)",                                           \
-                                    x > 0 ? (x < 1 ? x : 1) : 0,                                 \
-                                    0) V ("__fadd_rn (x, y)", x + y,                             \
-                                          0) V ("__fmul_rn (x, y)", x *y, 0)                     \
-                                    V ("__fsub_rn (x, y)", x - y,                                \
-                                       0) V ("__fdiv_rn (x, y)", x / y,                          \
-                                             0) V ("__fsqrt_rn (y)", sqrtf (y), 0)               \
-                                        V ("sqrtf (y)", sqrtf (y),                               \
-                                           0) V ("x / y", x / y,                                 \
-                                                 0) V ("__frcp_rn (y)", 1.0f / y, 0)             \
-                                            V ("__popc (i)", s_popc ((uint32_t)i),               \
-                                               0) V ("__clz (i)", s_clz ((uint32_t)i),           \
-                                                     0)                                          \
-                                                V ("__ffs (i)", __builtin_ffs (i),               \
-                                                   0) V ("(double)__brev (i)",                   \
-                                                         s_brev ((uint32_t)i), 1e-7)             \
-                                                    V ("__byte_perm (i, j, 0x4501) & "           \
-                                                       "0xffff",                                 \
-                                                       ((uint32_t)i >> 8 & 255u)                 \
-                                                           | ((uint32_t)i & 255u)                \
-                                                                 << 8,                           \
-                                                       0) V ("__mulhi (i * 65536, j "            \
-                                                             "* 65536)",                         \
-                                                             (double)(((int64_t)(i               \
-                                                                                 * 65536)        \
-                                                                       * (j * 65536))            \
-                                                                      >> 32),                    \
-                                                             0) V ("__mul24 (i, j)",             \
-                                                                   i *j,                         \
-                                                                   0)                            \
-                                                        V ("__umulhi (0x80000000u, "             \
-                                                           "6u)",                                \
-                                                           3,                                    \
-                                                           0) V ("__hadd (i, j)",                \
-                                                                 (i + j) >> 1, 0)                \
-                                                            V (                                  \
-                                                                "__funnelshift_l (1u "           \
-                                                                "<< 31, 0u, 1)",                 \
-                                                                1,                               \
-                                                                0) V ("__dp4a "                  \
-                                                                      "(0x01020304, "            \
-                                                                      "0x01010101, "             \
-                                                                      "i)",                      \
-                                                                      10 + i, 0)                 \
-                                                                V ("std::abs (x) + "             \
-                                                                   "std::sqrt (y)",              \
-                                                                   fabsf (x)                     \
-                                                                       + sqrtf (y),              \
-                                                                   1e-6)                         \
-                                                                    V ("std::numeric_"           \
-                                                                       "limits<float>"           \
-                                                                       "::max () > x",           \
-                                                                       1, 0)                     \
-                                                                        V ("INFINITY "           \
-                                                                           "> x && "             \
-                                                                           "!(NAN == "           \
-                                                                           "NAN)",               \
-                                                                           1, 0) /* approximate  \
-                                                                                  */             \
+            "min (i, j)", i < j ? i : j, 0) V ("std::max (i, 3)", i > 3 ? i : 3, 0)              \
+            V ("max ((unsigned)i, 7u)", (unsigned)i > 7u ? (unsigned)i : 7u,                     \
+               0) V ("copysignf (y, x)", copysignf (y, x),                                       \
+                     0) V ("fdimf (x, y)", fdimf (x, y), 0)                                      \
+                V ("fmaf (x, y, 1.5f)", fmaf (x, y, 1.5f),                                       \
+                   0) V ("signbit (x) ? 1 : 0", signbit (x) ? 1 : 0,                             \
+                         0) V ("isnan (x / 0.0f * 0.0f)", 1, 0)                                  \
+                    V ("isinf (1e30f * 1e30f)", 1, 0) V ("isfinite (x)", 1, 0) V (               \
+                        "ldexpf (x, i & 7)",                                                     \
+                        ldexpf (x, i & 7),                                                       \
+                        0) V ("scalbnf (x, 3)", scalbnf (x, 3), 0)                               \
+                        V ("lroundf (y + 0.25f)", (double)lroundf (y + 0.25f),                   \
+                           0) V ("llrintf (y)", (double)llrintf (y),                             \
+                                 0) V ("split (x)", (float)s_frexp (x), 1e-6)                    \
+                            V ("parts (x)", s_modf (x), 1e-6) V (                                \
+                                "ilogbf (y)", ilogbf (y),                                        \
+                                0) V ("__float2int_rn (x)",                                      \
+                                      s_saturate (rint ((double)x)), 0)                          \
+                                V ("__float2int_rz (x)",                                         \
+                                   s_saturate (trunc ((double)x)),                               \
+                                   0) V ("__float2int_rd (x)",                                   \
+                                         s_saturate (floor ((double)x)), 0)                      \
+                                    V ("__float2int_ru (x)",                                     \
+                                       s_saturate (ceil ((double)x)),                            \
+                                       0) V ("(int)__float_as_uint (x) >> 8",                    \
+                                             (int)s_bits (x) >> 8, 0)                            \
+                                        V ("__uint_as_float (__float_as_uint (x))", x,           \
+                                           0) V ("__saturatef (x)",                              \
+                                                 x > 0 ? (x < 1 ? x : 1) : 0,                    \
+                                                 0) V ("__fadd_rn (x, y)", x + y,                \
+                                                       0) V ("__fmul_rn (x, y)",                 \
+                                                             x *y, 0)                            \
+                                            V ("__fsub_rn (x, y)", x - y, 0) V (                 \
+                                                "__fdiv_rn (x, y)", x / y,                       \
+                                                0) V ("__fsqrt_rn (y)", sqrtf (y),               \
+                                                      0) V ("sqrtf (y)", sqrtf (y), 0)           \
+                                                V ("x / y", x / y, 0) V (                        \
+                                                    "__frcp_rn (y)",                             \
+                                                    1.0f / y,                                    \
+                                                    0) V ("__popc (i)",                          \
+                                                          s_popc ((uint32_t)i), 0)               \
+                                                    V ("__clz (i)",                              \
+                                                       s_clz ((uint32_t)i),                      \
+                                                       0) V ("__ffs (i)",                        \
+                                                             __builtin_ffs (i), 0)               \
+                                                        V (                                      \
+                                                            "(double)__brev (i)",                \
+                                                            s_brev ((uint32_t)i),                \
+                                                            1e-7) V ("__byte_perm "              \
+                                                                     "(i, j, 0x4501) "           \
+                                                                     "& "                        \
+                                                                     "0xffff",                   \
+                                                                     ((uint32_t)i >> 8           \
+                                                                      & 255u)                    \
+                                                                         | ((uint32_t)           \
+                                                                                i                \
+                                                                            & 255u)              \
+                                                                               << 8,             \
+                                                                     0)                          \
+                                                            V ("__mulhi (i * 65536, "            \
+                                                               "j "                              \
+                                                               "* 65536)",                       \
+                                                               (double)(((int64_t)(i             \
+                                                                                   * 65536)      \
+                                                                         * (j                    \
+                                                                            * 65536))            \
+                                                                        >> 32),                  \
+                                                               0) V ("__mul24 (i, j)",           \
+                                                                     i *j,                       \
+                                                                     0) V ("__umulhi "           \
+                                                                           "(0x800000"           \
+                                                                           "00u, "               \
+                                                                           "6u)",                \
+                                                                           3, 0)                 \
+                                                                V ("__hadd (i, j)",              \
+                                                                   (i + j) >> 1,                 \
+                                                                   0) V ("__"                    \
+                                                                         "funnelshift"           \
+                                                                         "_l (1u "               \
+                                                                         "<< 31, 0u, "           \
+                                                                         "1)",                   \
+                                                                         1, 0)                   \
+                                                                    V ("__dp4a "                 \
+                                                                       "(0x01020304, "           \
+                                                                       "0x01010101, "            \
+                                                                       "i)",                     \
+                                                                       10 + i,                   \
+                                                                       0) V ("std::"             \
+                                                                             "abs "              \
+                                                                             "(x) + "            \
+                                                                             "std::"             \
+                                                                             "sqrt "             \
+                                                                             "(y)",              \
+                                                                             fabsf (x)           \
+                                                                                 + sqrtf (       \
+                                                                                     y),         \
+                                                                             1e-6)               \
+                                                                        V ("std::"               \
+                                                                           "numeric_"            \
+                                                                           "limits<"             \
+                                                                           "float>"              \
+                                                                           "::max () "           \
+                                                                           "> x",                \
+                                                                           1, 0)                 \
+                                                                            V ("INFIN"           \
+                                                                               "ITY "            \
+                                                                               "> x "            \
+                                                                               "&& "             \
+                                                                               "!("              \
+                                                                               "NAN "            \
+                                                                               "== "             \
+                                                                               "NAN)",           \
+                                                                               1,                \
+                                                                               0) /* approximate \
+                                                                                   */            \
         V ("sinf (x / 64)", sinf (x / 64), 2e-6) V ("cosf (y)", cosf (y), 2e-6) V (              \
             "tanf (y * 0.1f)", tanf (y * 0.1f),                                                  \
             4e-6) V ("expf (-y)", expf (-y), 2e-6) V ("exp (y)", expf (y), 4e-6)                 \

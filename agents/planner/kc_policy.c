@@ -280,6 +280,29 @@ static size_t s_plan_round (const kc_trail_t *trail, const kc_task_budget_t *bud
 
 // ---- one lane ----
 
+// Could two lanes that are written side by side get the same program?  Then the later one waits for the
+// earlier one's, and is told of it as tried.
+static bool s_may_meet (const kc_trail_t *trail, const kc_try_t *a, const kc_try_t *b)
+{
+    if (!a->plan->method || !b->plan->method)
+        return false;
+    if (!strcmp (a->plan->method, b->plan->method))
+        return true;
+    const kc_try_t *base = kc_trail_base_before (trail, a->round);
+    if (!base)
+        return false;
+    size_t n = 0, m = 0;
+    kc_move_t *x = kc_moves_list (kc_trail_card (trail), base->candidate->program, a->plan->method, &n);
+    kc_move_t *y = kc_moves_list (kc_trail_card (trail), base->candidate->program, b->plan->method, &m);
+    bool meet = false;
+    for (size_t i = 0; i < n && !meet; i++)
+        for (size_t k = 0; k < m && !meet; k++)
+            meet = !strcmp (x[i].hash, y[k].hash);
+    kc_moves_free (x, n);
+    kc_moves_free (y, m);
+    return meet;
+}
+
 // The lane's next action, KC_DO_NOTHING when it has ended.
 static kc_action_kind_t s_lane_next (const kc_trail_t *trail, const kc_try_t *t)
 {
@@ -292,11 +315,9 @@ static kc_action_kind_t s_lane_next (const kc_trail_t *trail, const kc_try_t *t)
             return t->has[KC_MEMORY_STEP_KIND_REPAIR] ? KC_DO_NOTHING : KC_DO_REPAIR;
         if (t->has[KC_MEMORY_STEP_KIND_CODE])
             return KC_DO_NOTHING;
-        // Two lanes with one method would get the same change: the later one waits for the earlier one's.
         for (int lane = 0; lane < t->lane; lane++) {
             const kc_try_t *other = kc_trail_try (trail, t->round, lane);
-            if (other && other->plan && other->plan->method && t->plan->method
-                && !strcmp (other->plan->method, t->plan->method) && !other->candidate && !other->error)
+            if (other && other->plan && !other->candidate && !other->error && s_may_meet (trail, t, other))
                 return KC_DO_WAIT;
         }
         return KC_DO_CODE;

@@ -176,7 +176,7 @@ static void s_on_end (void *arg, const kc_run_end_t *end)
         return;
     }
     char text[KC_ERR_TEXT];
-    snprintf (text, sizeof text, "the program could not be counted: %s%s%.300s",
+    snprintf (text, sizeof text, "the program could not be counted: %.160s%s%.240s",
               self->problem[0] ? self->problem : end->text, end->output[0] ? "; " : "", end->output);
     s_fail (self, end->outcome == KC_RUN_TIMEOUT ? KC_ETIMEOUT : KC_EFAILED, text);
 }

@@ -196,7 +196,13 @@ static void s_code (game_t *g, const kc_trail_t *trail, const kc_action_t *a)
             kc_set (&doc->candidate->method, t->plan->method);
         }
     kc_moves_free (moves, n);
-    assert_non_null (doc->candidate); // the policy offers only methods with something left
+    // The policy offers only methods with something left; an earlier lane of the round may have written just that.
+    assert_true (doc->candidate || a->lane > 0);
+    if (!doc->candidate) {
+        doc->error = kc_memory_outcome_new ();
+        kc_set (&doc->error->code, "exhausted");
+        kc_set (&doc->error->text, "nothing is left");
+    }
     s_store (g, a, KC_MEMORY_STEP_KIND_CODE, doc);
 }
 

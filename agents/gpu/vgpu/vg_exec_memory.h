@@ -198,54 +198,84 @@ static void s_global (vg_warp_t *w, const vg_op_t *o, uint32_t m, uint64_t a[32]
     }
 }
 
-static void s_shared (vg_warp_t *w, const vg_op_t *o, uint32_t m, const uint64_t a[32])
+// One 4-byte element of all 32 lanes by a pattern that tiles make: 16 words twice, or two words 16 times.
+static inline void s_tile_load (vg_warp_t *w, const vg_op_t *o, uint32_t m, const uint8_t *p, const uint32_t off[32], bool rows)
+{
+    uint32_t *d = vg_dst (w, o->d), t[32];
+    if (rows) {
+        memcpy (t, p + off[0], 64);
+        memcpy (t + 16, t, 64);
+    }
+    else {
+        uint32_t first, second;
+        memcpy (&first, p + off[0], 4);
+        memcpy (&second, p + off[16], 4);
+        LANES t[i] = i & 16 ? second : first;
+    }
+    if (m == VG_FULL)
+        memcpy (d, t, sizeof (t));
+    else
+        s_blend32 (d, t, m);
+}
+
+static void s_shared (vg_warp_t *w, const vg_op_t *o, uint32_t m, const uint32_t off[32])
 {
     vg_run_t *run = w->run;
     vg_stat_t *st = &run->stats[o->stat];
-    uint64_t total = (uint64_t)o->bytes * o->vec;
-    span_t s = s_span (a, total);
-    if (s.lo > s.hi || s.hi + total > run->shared_size || (s.low_bits & (total - 1))) {
+    uint32_t total = (uint32_t)o->bytes * o->vec, hi = 0, any = 0, same = 0, step = 0, rows = 0, halves = 0, first = off[0], second = off[16];
+    LANES
+    {
+        uint32_t x = off[i];
+        hi = x > hi ? x : hi;
+        any |= x;
+        same |= x ^ first;
+        step |= x ^ (first + (uint32_t)i * total);
+        rows |= x ^ (first + 4 * (uint32_t)(i & 15));
+        halves |= x ^ first ^ ((first ^ second) & (0u - ((uint32_t)i >> 4)));
+    }
+    uint64_t a[32];
+    if (hi >= run->shared_size || total > run->shared_size - hi || (any & (total - 1))) {
+        LANES a[i] = off[i];
         vg_access (w, o, m, a);
         return;
     }
-    uint32_t waves, least;
+    uint8_t *p = w->block->shared;
+    span_t s = {.contiguous = !step, .uniform = !same};
+    uint32_t waves = 1, least = 1;
+    bool tile = total == 4 && !same;
     if (s.uniform)
-        waves = least = 1;
-    else if (s.contiguous && m == VG_FULL)
-        waves = least = total < 4 ? 1 : (uint32_t)total / 4;
+        tile = o->access == VG_A_B32_32; // two equal words 16 times
+    else if (s.contiguous && m == VG_FULL) {
+        waves = least = total < 4 ? 1 : total / 4;
+        tile = false;
+    }
+    else if (total == 4 && (!rows || (!halves && ((off[0] ^ off[16]) >> 2 & 31))))
+        tile = o->access == VG_A_B32_32;
     else {
-        uint32_t off[32], in_bank[32], clash = 0;
-        LANES off[i] = (uint32_t)a[i];
-        waves = least = 1;
-        uint32_t rows = 0, halves = 0; // two frequent patterns of 16 x 16 tiles
-        LANES
-        {
-            rows |= off[i] ^ (off[0] + 4 * (uint32_t)(i & 15));
-            halves |= off[i] ^ off[i & 16];
-        }
-        if (total > 4)
-            clash = 1;
-        else if (total == 4 && (!rows || (!halves && ((off[0] ^ off[16]) >> 2 & 31))))
-            ;
-        else { // no two lanes ask one bank for different words: a single pass
-            for (int i = 0; i < 32; i++)
-                in_bank[off[i] >> 2 & 31] = off[i] >> 2;
-            for (int i = 0; i < 32; i++)
-                clash |= in_bank[off[i] >> 2 & 31] ^ off[i] >> 2;
-        }
+        tile = false;
+        uint32_t in_bank[32], clash = total > 4;
+        for (int i = 0; i < 32 && total <= 4; i++)
+            in_bank[off[i] >> 2 & 31] = off[i] >> 2;
+        for (int i = 0; i < 32 && total <= 4; i++) // no two lanes ask one bank for different words: a single pass
+            clash |= in_bank[off[i] >> 2 & 31] ^ off[i] >> 2;
         if (clash)
-            waves = vg_wavefronts (off, m, (uint32_t)total, &least);
+            waves = vg_wavefronts (off, m, total, &least);
     }
     st->shared_requests++;
-    st->shared_bytes += vg_bits (m) * total;
+    st->shared_bytes += (uint64_t)vg_bits (m) * total;
     st->wavefronts += waves;
     st->conflicts += waves - least;
     w->mem_latency = 29 + waves - 1;
     w->mem_bytes = 0;
+    if (o->is_load && tile && o->vec == 1) {
+        s_tile_load (w, o, m, p, off, !s.uniform && !rows);
+        return;
+    }
+    LANES a[i] = off[i];
     if (o->is_load)
-        s_load (w, o, m, w->block->shared, a, &s);
+        s_load (w, o, m, p, a, &s);
     else
-        s_store (w, o, m, w->block->shared, a, &s);
+        s_store (w, o, m, p, a, &s);
 }
 
 static void h_ld_global (vg_warp_t *w, const vg_op_t *o, uint32_t m)
@@ -255,11 +285,38 @@ static void h_ld_global (vg_warp_t *w, const vg_op_t *o, uint32_t m)
     s_global (w, o, m, a);
 }
 
+// 64-bit shared offsets: the same when they have no high half.
+static void s_shared_wide (vg_warp_t *w, const vg_op_t *o, uint32_t m, const uint64_t a[32])
+{
+    uint32_t off[32];
+    uint64_t high = 0;
+    LANES
+    {
+        off[i] = (uint32_t)a[i];
+        high |= a[i] >> 32;
+    }
+    if (high)
+        vg_access (w, o, m, a);
+    else
+        s_shared (w, o, m, off);
+}
+
 static void h_ld_shared (vg_warp_t *w, const vg_op_t *o, uint32_t m)
 {
+    if (o->has_base && !o->wide_base) {
+        const uint32_t *r = vg_src (w, o->s[0]);
+        uint32_t off[32], disp = (uint32_t)o->imm;
+        LANES off[i] = r[i] + disp;
+        if (m != VG_FULL) {
+            uint32_t first = off[vg_first (m)];
+            LANES off[i] = m & s_bit[i] ? off[i] : first;
+        }
+        s_shared (w, o, m, off);
+        return;
+    }
     uint64_t a[32];
     s_addresses (w, o, m, a);
-    s_shared (w, o, m, a);
+    s_shared_wide (w, o, m, a);
 }
 #define h_st_global h_ld_global // s_global and s_shared look at is_load
 #define h_st_shared h_ld_shared
@@ -281,7 +338,7 @@ static void h_ld_slow (vg_warp_t *w, const vg_op_t *o, uint32_t m)
         }
         if (!outside) {
             LANES a[i] -= VG_SHARED_BASE;
-            s_shared (w, o, m, a);
+            s_shared_wide (w, o, m, a);
             return;
         }
     }

@@ -1,5 +1,6 @@
 // main.c - kc-memory: the memory service on the bus; everything it does is in kc_service and below
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 enum {
     SLOTS = KC_SERVICE_PARKED + 512, // waiting ones, and twice a batch
     TICK_MS = 100,
+    KEEP_BYTES = 256 * 1024 * 1024, // of freed memory that stays with the process
 };
 
 typedef struct my {
@@ -173,6 +175,11 @@ static void s_stop (kc_daemon_t *daemon, void *arg)
 int main (int argc, char **argv)
 {
     my_t my = {0};
+    // Each request builds and frees some hundred kilobytes; giving pages back and taking them again at
+    // that pace costs more than the work.
+    mallopt (M_TRIM_THRESHOLD, KEEP_BYTES);
+    mallopt (M_MMAP_THRESHOLD, KEEP_BYTES / 16);
+    mallopt (M_TOP_PAD, KEEP_BYTES / 64);
     kc_daemon_spec_t spec = {
         .program = "kc-memory",
         .role = "memory",

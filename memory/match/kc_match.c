@@ -371,6 +371,15 @@ static void s_put_bottleneck (s_run_t *r, size_t step, size_t b)
                    &out->clauses, &out->n_clauses);
 }
 
+static void s_put_expects (const kc_method_method_t *doc, kc_memory_ranked_method_t *out)
+{
+    for (size_t i = 0; i < doc->n_expects; i++) {
+        kc_method_effect_t *e = kc_push (&out->expects, &out->n_expects, sizeof *e);
+        e->field = kc_strdup (doc->expects[i].field);
+        e->direction = doc->expects[i].direction;
+    }
+}
+
 static void s_put_method (s_run_t *r, size_t m)
 {
     const kc_rule_method_t *rule = &r->rules->methods[m];
@@ -379,7 +388,6 @@ static void s_put_method (s_run_t *r, size_t m)
     kc_type_init (&kc_memory_ranked_method_type, out);
     out->id = kc_strdup (rule->doc->id);
     out->title = kc_strdup (rule->doc->title);
-    out->mechanism = kc_strdup (rule->doc->mechanism);
     out->state = p->state;
     out->rank = s_order_of (p->state) <= 2 ? p->value : 0;
     out->has_gain = out->has_odds = true;
@@ -389,6 +397,16 @@ static void s_put_method (s_run_t *r, size_t m)
     out->losses = p->sum.all_losses;
     if (p->bottleneck >= 0)
         out->bottleneck = kc_strdup (r->rules->bottlenecks[p->bottleneck].doc->id);
+    kc_buf_t why = {.limit = WHY_MAX};
+    s_put_why (r, m, &why);
+    out->why = kc_buf_take (&why);
+    // The answer is stored with every round: what nobody can carry out is told in one sentence.
+    if (p->state == KC_MEMORY_RANKED_METHOD_STATE_NOT_AVAILABLE)
+        return;
+    if (s_order_of (p->state) <= 1) { // those a planner or a prompt may take up
+        out->mechanism = kc_strdup (rule->doc->mechanism);
+        s_put_expects (rule->doc, out);
+    }
     if (p->step >= 0) {
         out->has_step = true;
         out->step = r->in->evidence->steps[p->step].step;
@@ -396,14 +414,6 @@ static void s_put_method (s_run_t *r, size_t m)
                        false, &out->clauses, &out->n_clauses);
         s_put_clauses (r->rules->clauses, rule->doc->vetoes, rule->vetoes, rule->doc->n_vetoes, true,
                        &out->clauses, &out->n_clauses);
-    }
-    kc_buf_t why = {.limit = WHY_MAX};
-    s_put_why (r, m, &why);
-    out->why = kc_buf_take (&why);
-    for (size_t i = 0; i < rule->doc->n_expects; i++) {
-        kc_method_effect_t *e = kc_push (&out->expects, &out->n_expects, sizeof *e);
-        e->field = kc_strdup (rule->doc->expects[i].field);
-        e->direction = rule->doc->expects[i].direction;
     }
 }
 

@@ -13,6 +13,8 @@
  * Rank = expected gain of the whole run: share x saving x odds.  The saving is 1 - 1/gain, at most the
  * severity: what is not lost to a bottleneck cannot be won back from it.  Odds and gain are the
  * method's own, moved by what the method achieved so far, like contexts counting more.
+ * Mechanism and expectations come with allowed and unknown methods, clauses with all but the not
+ * available ones; the why sentence with every one.
  * Order: allowed, unknown, not_required, exhausted, vetoed, not_available; within a state by rank.
  */
 #ifndef KC_MATCH_H

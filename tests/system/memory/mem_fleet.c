@@ -14,14 +14,14 @@
 
 extern char **environ;
 
-static kc_child_t s_start (const char *const *argv, int *ready_p)
+static kc_child_t s_start (const mem_fleet_t *f, const char *const *argv, int *ready_p)
 {
     kc_err_t err = {0};
     int fds[2];
     if (kc_pipe (fds, &err) < 0)
         kc_die (__FILE__, __LINE__, err.text);
-    kc_spawn_fd_t list[2] = {{fds[1], 3}, {STDERR_FILENO, STDERR_FILENO}};
-    kc_spawn_t spec = {.path = argv[0], .argv = argv, .envp = (const char *const *)environ, .fds = list, .n_fds = 2};
+    kc_spawn_fd_t list[3] = {{fds[1], 3}, {f->leash[0], 4}, {STDERR_FILENO, STDERR_FILENO}};
+    kc_spawn_t spec = {.path = argv[0], .argv = argv, .envp = (const char *const *)environ, .fds = list, .n_fds = 3};
     kc_child_t child = {0};
     if (kc_spawn (&spec, &child, &err) < 0)
         kc_die (__FILE__, __LINE__, err.text);
@@ -52,25 +52,28 @@ void mem_fleet_new (mem_fleet_t *f)
     kc_assert (mkdtemp (dir));
     f->dir = kc_strdup (dir);
     f->file = kc_fs_join (dir, "memory.db");
+    kc_err_t err = {0};
+    if (kc_pipe (f->leash, &err) < 0)
+        kc_die (__FILE__, __LINE__, err.text);
 }
 
 void mem_fleet_start_broker (mem_fleet_t *f)
 {
-    const char *argv[] = {KC_TEST_BROKER, "--run", f->dir, "--notify-fd", "3", "--beat-ms", "200", "--dead-ms", "2000",
+    const char *argv[] = {KC_TEST_BROKER, "--run", f->dir, "--notify-fd", "3", "--leash-fd", "4", "--beat-ms", "200", "--dead-ms", "2000",
                           "--log-level", "error", NULL};
     int ready = -1;
-    f->broker = s_start (argv, &ready);
+    f->broker = s_start (f, argv, &ready);
     if (!s_wait_ready (&ready, 20000))
         kc_die (__FILE__, __LINE__, "the broker did not become ready");
 }
 
 void mem_fleet_spawn_memory (mem_fleet_t *f)
 {
-    const char *argv[] = {KC_TEST_MEMORY, "--run", f->dir, "--data", f->dir, "--notify-fd", "3", "--instance", "memory-1",
+    const char *argv[] = {KC_TEST_MEMORY, "--run", f->dir, "--data", f->dir, "--notify-fd", "3", "--leash-fd", "4", "--instance", "memory-1",
                           "--experts", KC_TEST_EXPERTS, "--log-level", "error", NULL};
     if (f->ready >= 0)
         close (f->ready);
-    f->memory = s_start (argv, &f->ready);
+    f->memory = s_start (f, argv, &f->ready);
 }
 
 bool mem_fleet_is_ready (mem_fleet_t *f, int wait_ms)
@@ -92,6 +95,8 @@ void mem_fleet_end (mem_fleet_t *f, bool keep)
 {
     kc_child_destroy (&f->memory);
     kc_child_destroy (&f->broker);
+    close (f->leash[0]);
+    close (f->leash[1]);
     if (f->ready >= 0)
         close (f->ready);
     if (keep)

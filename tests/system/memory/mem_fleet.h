@@ -9,6 +9,7 @@ typedef struct mem_fleet {
     char *dir;  // everything is below it
     char *file; // memory.db
     kc_child_t broker, memory;
+    int leash[2]; // both processes end when this one does, whatever way
     int ready; // read end of the memory's --notify-fd; -1 = told already
 } mem_fleet_t;
 

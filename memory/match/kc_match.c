@@ -240,14 +240,18 @@ static void s_put_clauses (const kc_clauses_t *c, const kc_method_clause_t *list
         kc_memory_clause_result_t *out = kc_push (to, n_to, sizeof *out);
         kc_type_init (&kc_memory_clause_result_type, out);
         out->expr = kc_strdup (list[i].expr);
-        if (veto) { // a note is at most 512 characters
+        kc_truth_t t = kc_clauses_truth (c, numbers[i]);
+        // Why a condition stands there matters where it speaks against; the rest is in method.show.
+        if (t == (veto ? KC_FALSE : KC_TRUE))
+            out->note = NULL;
+        else if (veto) { // a note is at most 512 characters
             char *note = kc_asprintf ("must not hold: %.480s", list[i].note ? list[i].note : "");
             out->note = kc_utf8_clean (note, strlen (note), 0); // the cut may split a character
             free (note);
         }
         else
             out->note = kc_strdup (list[i].note);
-        out->value = s_value (kc_clauses_truth (c, numbers[i]));
+        out->value = s_value (t);
         kc_buf_t because = {.limit = BECAUSE_MAX};
         kc_clauses_because (c, numbers[i], &because);
         out->because = kc_buf_take (&because);

@@ -79,8 +79,6 @@ static void s_traffic (const kc_gpu_gpu_t *gpu, const kc_launch_shape_t *shape, 
         t->dram_read += ((double)b->unique_read + again) * SECTOR;
         t->dram_write += (double)b->unique_written * SECTOR;
     }
-    // Dirty lines that fit in L2 are still there when the launch ends.
-    t->dram_write = fmax (t->dram_write - (double)gpu->l2_bytes * 0.5, t->dram_write * 0.5);
     t->l2_load_sectors += (double)c->local_sectors;
 }
 

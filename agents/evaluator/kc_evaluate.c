@@ -19,7 +19,8 @@ enum {
     EVAL_YARDSTICKS = 2,
     EVAL_BOUND_MS = 30000, // of the correctness matrix
     EVAL_TIME_WALL_MS = 150000,
-    EVAL_VERIFY = 3, // timed samples compared, when they are small enough
+    EVAL_SMALL_BYTES = 8 << 20, // of a task whose own shape is tried with every seed
+    EVAL_VERIFY = 3,            // timed samples compared, when they are small enough
     EVAL_VERIFY_BYTES = 512 << 20,
 };
 #define EVAL_SECONDS 10.0                  // wall limit of one run
@@ -555,12 +556,37 @@ static void s_on_checked (void *arg)
         s_time (self);
 }
 
+// Bytes of all tensors at the task's shape: what one case there moves.
+static int64_t s_task_bytes (const kc_card_t *card)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < card->n_tensors; i++) {
+        int64_t elements = 1;
+        for (size_t d = 0; d < card->tensors[i].n_sizes; d++)
+            elements *= card->tensors[i].sizes[d];
+        sum += elements * (int64_t)kc_element_size (card->tensors[i].dtype);
+    }
+    return sum;
+}
+
+// Large tensors take a second a case, most of it on the host: the check shapes carry
+// the seeds, the task's shape has each value range, and its timed runs are compared as
+// well.
+static int s_full_seeds (const kc_evaluate_t *self, bool confirm)
+{
+    if (s_task_bytes (self->request->card) <= EVAL_SMALL_BYTES
+        || self->request->card->n_checks == 0)
+        return 0;
+    return confirm ? 3 : 1;
+}
+
 static void s_check (kc_evaluate_t *self)
 {
     const bool confirm =
         self->request->purpose == KC_EVALUATOR_EVALUATE_PURPOSE_CONFIRM;
     const kc_cases_options_t options = {.confirm = confirm,
                                         .full_is_costly = s_estimate (self),
+                                        .full_seeds = s_full_seeds (self, confirm),
                                         .full_instructions = EVAL_FULL_INSTRUCTIONS,
                                         .no_full =
                                             s_estimate (self) && self->request->time};

@@ -78,12 +78,16 @@ kc_runner_case_t *kc_cases (const kc_card_t *card, const char *secret,
     if (options->full_is_costly && all > full)
         l.launches = all - full;
     for (int k = 0; k < seeds; k++)
-        for (int shape = 0; shape < shapes; shape++)
+        for (int shape = 0; shape < shapes; shape++) {
+            if (shape == checks && options->full_seeds > 0 && k >= options->full_seeds)
+                continue;
             for (size_t v = 0; v < KC_COUNT (values); v++) {
                 s_add (&l, shape, values[v], k, 0, 0);
-                if (k == 0)
+                const bool large = shape == checks && options->full_seeds > 0;
+                if (k == 0 && (!large || v == 0))
                     s_add (&l, shape, values[v], k, 1, 0);
             }
+        }
     l.launches = all;
     if (options->full_is_costly)
         for (size_t k = 0; k < full; k++)

@@ -238,6 +238,14 @@ void kc_content_write (const kc_content_t *self, kc_program_dtype_t dtype, void 
 void kc_content_widen (kc_program_dtype_t from, const void *in, int64_t elements,
                        double *out)
 {
+    if (from == KC_PROGRAM_DTYPE_F32) { // the usual one
+        for (int64_t i = 0; i < elements; i++) {
+            float v;
+            memcpy (&v, (const char *)in + (size_t)i * sizeof v, sizeof v);
+            out[i] = (double)v;
+        }
+        return;
+    }
     const size_t size = kc_element_size (from);
     for (int64_t i = 0; i < elements; i++)
         out[i] = kc_element (from, (const char *)in + (size_t)i * size);

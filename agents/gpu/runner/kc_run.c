@@ -18,6 +18,7 @@
 #include "common/util/kc_spawn.h"
 
 enum {
+    RUN_PIPE = 1 << 20,
     RUN_READ = 256 << 10,  // bytes read in one turn
     RUN_OUTPUT_MAX = 8192, // of stderr kept
     RUN_LINGER_MS = 2000,  // from 'done' to the end of the process
@@ -41,6 +42,7 @@ struct kc_run {
     size_t n_pieces, piece, at;
     kc_frame_reader_t reader;
     kc_buf_t output;
+    char *buffer; // RUN_READ bytes
     int64_t timer;
     int64_t started;
     kc_run_outcome_t outcome; // 0 = not decided
@@ -69,6 +71,7 @@ static void s_free (kc_run_t *self)
         free (self->pieces[i].own);
     free (self->pieces);
     kc_frame_reader_free (&self->reader);
+    free (self->buffer);
     kc_buf_free (&self->output);
     free (self);
 }
@@ -165,16 +168,14 @@ static int s_on_frame_data (void *arg, const void *data, size_t size, kc_err_t *
 // Read once; false when there is nothing more.
 static bool s_read (kc_run_t *self)
 {
-    char *buffer = kc_malloc (RUN_READ);
-    const ssize_t n = read (self->out, buffer, RUN_READ);
+    const ssize_t n = read (self->out, self->buffer, RUN_READ);
     bool more = n > 0;
     kc_err_t err = {0};
     if (n > 0 && !self->outcome
-        && kc_frame_feed (&self->reader, buffer, (size_t)n, &err) < 0) {
+        && kc_frame_feed (&self->reader, self->buffer, (size_t)n, &err) < 0) {
         s_end (self, KC_RUN_PROTOCOL, "%s", err.text);
         more = false;
     }
-    free (buffer);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         s_close (self, &self->out);
     return more;
@@ -346,6 +347,7 @@ kc_run_t *kc_run_start (kc_loop_t *loop, const kc_run_spec_t *spec, kc_err_t *er
                        .err = -1,
                        .started = kc_clock_ms ()};
     self->child.pidfd = -1;
+    self->buffer = kc_malloc (RUN_READ);
     self->reader = (kc_frame_reader_t){
         .arg = self, .on_json = s_on_json, .on_data = s_on_frame_data};
     s_frame (self, KC_FRAME_JSON, json, size, json);
@@ -358,8 +360,10 @@ kc_run_t *kc_run_start (kc_loop_t *loop, const kc_run_spec_t *spec, kc_err_t *er
     int rc = kc_pipe (in, err);
     if (rc == 0)
         rc = kc_pipe (out, err);
-    if (rc == 0)
+    if (rc == 0) { // large outputs come through it; the default size will do as well
+        (void)fcntl (out[0], F_SETPIPE_SZ, RUN_PIPE);
         rc = kc_pipe (error, err);
+    }
     if (rc == 0)
         rc = s_spawn (self, spec, in[0], out[1], error[1], err);
     const int theirs[] = {in[0], out[1], error[1]}, ours[] = {in[1], out[0], error[0]};

@@ -142,6 +142,26 @@ a_costly_full_shape_comes_last_and_bounded_and_confirming_tries_more (void **sta
     kc_card_free (&card);
 }
 
+static void a_large_task_shape_has_each_value_range_once_and_one_repetition (void **state)
+{
+    (void)state;
+    kc_card_t *card = s_card (2);
+    const kc_cases_options_t options = {.full_seeds = 1};
+    size_t n;
+    kc_runner_case_t *cases = kc_cases (card, "s", &options, &n);
+    int seen[KC_RUNNER_VALUES_TABLE + 1] = {0}, repeats = 0;
+    for (size_t i = 0; i < n; i++)
+        if (cases[i].shape == 2) {
+            seen[cases[i].values] += cases[i].run == 0;
+            repeats += cases[i].run == 1;
+        }
+    for (int v = KC_RUNNER_VALUES_TASK; v <= KC_RUNNER_VALUES_STRUCTURED; v++)
+        assert_int_equal (seen[v], 1);
+    assert_int_equal (repeats, 1);
+    free (cases);
+    kc_card_free (&card);
+}
+
 static void a_wrong_element_is_told_with_all_that_a_repair_needs (void **state)
 {
     (void)state;
@@ -384,6 +404,7 @@ int main (void)
             seeds_follow_from_the_secret_and_from_nothing_a_program_knows),
         cmocka_unit_test (
             a_costly_full_shape_comes_last_and_bounded_and_confirming_tries_more),
+        cmocka_unit_test (a_large_task_shape_has_each_value_range_once_and_one_repetition),
         cmocka_unit_test (a_wrong_element_is_told_with_all_that_a_repair_needs),
         cmocka_unit_test (poison_and_nan_are_told_as_such_and_keep_the_schema),
         cmocka_unit_test (a_time_below_what_the_bytes_need_is_impossible),

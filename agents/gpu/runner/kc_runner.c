@@ -603,7 +603,12 @@ static int s_time (runner_t *r)
         who[c].arena = ops->arena (r->dev, plan, &layout, &err);
         const kc_runner_case_t content = {
             .values = s_timed_values (r), .seed = t->seed, .poison = KC_POISON_NAN};
-        if (!who[c].arena || s_prepare (r, who[c].arena, plan, &content, &err) < 0) {
+        int ok = who[c].arena ? 0 : -1;
+        // the device draws inputs and poisons outputs before every sample; params stay
+        for (size_t i = 0; i < plan->n_buffers && ok == 0; i++)
+            if (plan->buffers[i].role == KC_ROLE_PARAM && plan->buffers[i].elements > 0)
+                ok = s_fill (r, who[c].arena, plan, (int)i, &content, &err);
+        if (ok < 0) {
             s_send_infra (r, &err, (int)c, (int)t->shape, -1);
             goto out;
         }

@@ -1,7 +1,8 @@
 // vg_split.c - splits and tokens: divergence, reconvergence, calls, collectives, barriers, who waits for whom
 //
 // Invariants: the masks of a warp's splits are disjoint; a token's members are lanes that are still on their
-// way to it or wait at it (arrived); a lane is a member of every token on its split's chain.
+// way to it or wait at it (arrived); a lane is a member of every token on its split's chain.  One file, because
+// every way to wait and to go on touches these invariants.
 
 #include "agents/gpu/vgpu/vg_internal.h"
 

@@ -585,6 +585,32 @@ static void a_runner_that_dies_is_never_the_candidates_fault (void **state)
     free (fake);
 }
 
+static void a_run_without_usable_times_is_no_measurement (void **state)
+{
+    world_t *w = *state;
+    char *dir = kc_fs_program_dir (), *fake = kc_fs_join (dir, "fake_runner");
+    const char *runner = w->f.bench.runner, *gpu = w->f.bench.gpu;
+    kc_card_t *card = kc_card_dup (w->task->card);
+    for (size_t i = 0; i < card->n_checks; i++) // nothing but the timing will run
+        kc_type_clear (&kc_card_check_type, &card->checks[i]);
+    card->n_checks = 0;
+    static const char *const how[] = {"notimes", "zerotimes"};
+    for (size_t i = 0; i < KC_COUNT (how); i++) {
+        w->f.bench.runner = fake;
+        w->f.bench.gpu = how[i];
+        kc_verdict_t *v = s_judge_for (
+            &w->f, card, KERNEL ("    if (i < N) y[i] = 2.f * x[i] + 1.f;\n"), NULL);
+        w->f.bench.runner = runner;
+        w->f.bench.gpu = gpu;
+        assert_int_equal (v->status, KC_VERDICT_STATUS_NO_MEASUREMENT);
+        assert_null (v->cache_key);
+        kc_verdict_free (&v);
+    }
+    kc_card_free (&card);
+    free (dir);
+    free (fake);
+}
+
 static void an_evaluation_for_another_device_is_declined (void **state)
 {
     world_t *w = *state;
@@ -832,6 +858,7 @@ int main (void)
         cmocka_unit_test (a_probe_names_the_key_that_the_evaluation_will_have),
         cmocka_unit_test (confirming_tries_more_and_is_never_cached),
         cmocka_unit_test (a_runner_that_dies_is_never_the_candidates_fault),
+        cmocka_unit_test (a_run_without_usable_times_is_no_measurement),
         cmocka_unit_test (an_evaluation_for_another_device_is_declined),
         cmocka_unit_test (an_evaluation_that_is_stopped_is_gone_at_once),
         cmocka_unit_test (nan_of_the_reference_must_be_met_at_the_same_places),

@@ -52,6 +52,13 @@ int main (void)
         _exit (3);
     if (strcmp (what, "garbage") == 0)
         return write (4, "PASS\nPASS\nPASS\nPASS\n", 20) == 20 ? 0 : 1;
+    if (strcmp (what, "notimes") == 0 || strcmp (what, "zerotimes") == 0) {
+        if (strcmp (what, "zerotimes") == 0)
+            s_json ("{\"kind\":\"times\",\"times\":{\"series\":[{\"who\":\"candidate\","
+                    "\"us\":[0,0]}]}}");
+        s_json ("{\"kind\":\"done\"}");
+        return 0;
+    }
     if (strcmp (what, "lie") == 0) {
         s_json ("{\"kind\":\"winner\"}");
         return 0;

@@ -142,7 +142,8 @@ a_costly_full_shape_comes_last_and_bounded_and_confirming_tries_more (void **sta
     kc_card_free (&card);
 }
 
-static void a_large_task_shape_has_each_value_range_once_and_one_repetition (void **state)
+static void
+a_large_task_shape_has_each_value_range_once_and_one_repetition (void **state)
 {
     (void)state;
     kc_card_t *card = s_card (2);
@@ -404,7 +405,8 @@ int main (void)
             seeds_follow_from_the_secret_and_from_nothing_a_program_knows),
         cmocka_unit_test (
             a_costly_full_shape_comes_last_and_bounded_and_confirming_tries_more),
-        cmocka_unit_test (a_large_task_shape_has_each_value_range_once_and_one_repetition),
+        cmocka_unit_test (
+            a_large_task_shape_has_each_value_range_once_and_one_repetition),
         cmocka_unit_test (a_wrong_element_is_told_with_all_that_a_repair_needs),
         cmocka_unit_test (poison_and_nan_are_told_as_such_and_keep_the_schema),
         cmocka_unit_test (a_time_below_what_the_bytes_need_is_impossible),

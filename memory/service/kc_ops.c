@@ -25,7 +25,6 @@ OP_TIMED (task_create, tasks, kc_tasks_create)
 OP_TIMED (task_cancel, tasks, kc_tasks_cancel)
 OP_TIMED (task_renew, tasks, kc_tasks_renew)
 OP_TIMED (task_finish, tasks, kc_tasks_finish)
-OP_TIMED (step_append, steps, kc_steps_append)
 OP_TIMED (method_put, methods, kc_methods_put)
 OP_PLAIN (task_get, tasks, kc_tasks_get)
 OP_PLAIN (task_list, tasks, kc_tasks_list)
@@ -40,6 +39,38 @@ static kc_ops_result_t s_task_lease (kc_ops_call_t *c, void *in, void *out, kc_e
         return KC_OPS_REFUSED;
     c->wait_ms = lease->wait_ms;
     return !reply->granted && c->may_park && lease->wait_ms > 0 ? KC_OPS_PARK : KC_OPS_DONE;
+}
+
+// The text of the first member of a JSON object that is valid already, when it has this key and is an
+// object itself; NULL otherwise.  Encoding the document anew would cost as much as storing it.
+static const char *s_first_object (const char *json, size_t size, const char *front, size_t *size_p)
+{
+    size_t n = strlen (front), depth = 0;
+    if (size <= n || memcmp (json, front, n) != 0 || json[n] != '{')
+        return NULL;
+    bool in_string = false;
+    for (size_t i = n; i < size; i++) {
+        char c = json[i];
+        if (in_string && c == '\\')
+            i++;
+        else if (c == '"')
+            in_string = !in_string;
+        else if (!in_string && c == '{')
+            depth++;
+        else if (!in_string && c == '}' && --depth == 0) {
+            *size_p = i + 1 - n;
+            return json + n;
+        }
+    }
+    return NULL;
+}
+
+static kc_ops_result_t s_step_append (kc_ops_call_t *c, void *in, void *out, kc_err_t *err)
+{
+    size_t size = 0;
+    const char *doc = s_first_object (c->payload, c->payload_size, "{\"doc\":", &size);
+    int rc = kc_steps_append (c->store->steps, in, doc, size, out, c->when, err);
+    return rc < 0 ? KC_OPS_REFUSED : KC_OPS_DONE;
 }
 
 static kc_ops_result_t s_trajectory_get (kc_ops_call_t *c, void *in, void *out, kc_err_t *err)

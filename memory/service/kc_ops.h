@@ -17,6 +17,8 @@ typedef struct kc_ops_call {
     kc_store_t *store;
     const kc_when_t *when;
     const char *id;
+    const char *payload; // as it was sent, valid JSON when the operation runs
+    size_t payload_size;
     const void *chunk;
     size_t chunk_size;
     bool may_park;

@@ -263,7 +263,8 @@ static bool s_may_park (kc_service_t *self, const s_request_t *q)
 static int s_run (kc_service_t *self, s_request_t *q, kc_err_t *err)
 {
     kc_err_t refusal = {0};
-    kc_ops_call_t call = {.store = self->store, .when = &self->when, .id = q->r.id, .chunk = q->r.chunk,
+    kc_ops_call_t call = {.store = self->store, .when = &self->when, .id = q->r.id,
+                          .payload = q->r.payload, .payload_size = q->r.payload_size, .chunk = q->r.chunk,
                           .chunk_size = q->r.chunk_size, .may_park = s_may_park (self, q)};
     void *reply = kc_type_new (q->op->out);
     self->counts.requests += q->park_until == 0;

@@ -395,14 +395,15 @@ static int s_append (kc_steps_t *self, const kc_memory_step_append_t *in,
     return s_write (self, in, ord, out->seq, json, digest, when, err);
 }
 
-int kc_steps_append (kc_steps_t *self, const kc_memory_step_append_t *in,
-                     kc_memory_step_append_reply_t *out, const kc_when_t *when, kc_err_t *err)
+int kc_steps_append (kc_steps_t *self, const kc_memory_step_append_t *in, const char *text,
+                     size_t size, kc_memory_step_append_reply_t *out, const kc_when_t *when,
+                     kc_err_t *err)
 {
     if (s_check_doc (in, err) < 0)
         return -1;
     kc_errs_t errs = {0};
-    size_t size = 0;
-    char *json = kc_type_encode (&kc_memory_step_doc_type, in->doc, &size, &errs);
+    char *json = text ? kc_strndup (text, size)
+                      : kc_type_encode (&kc_memory_step_doc_type, in->doc, &size, &errs);
     if (!json)
         return kc_errs_fail (&errs, err);
     int rc = -1;

@@ -27,8 +27,10 @@ kc_steps_t *kc_steps_new (kc_db_t *db, kc_tasks_t *tasks, kc_events_t *events, k
                           kc_records_t *records);
 void kc_steps_destroy (kc_steps_t **self_p);
 
-int kc_steps_append (kc_steps_t *self, const kc_memory_step_append_t *in,
-                     kc_memory_step_append_reply_t *out, const kc_when_t *when, kc_err_t *err);
+// 'text' (may be NULL) is in->doc as it was sent, 'size' bytes of JSON: it is what is stored and hashed.
+// Without it the document is encoded anew, which gives the same bytes for what our codec wrote.
+int kc_steps_append (kc_steps_t *self, const kc_memory_step_append_t *in, const char *text,
+                     size_t size, kc_memory_step_append_reply_t *out, const kc_when_t *when, kc_err_t *err);
 // The answer as JSON (memory.trajectory_get_reply); stored documents go into it as they are.
 int kc_steps_get (kc_steps_t *self, const kc_memory_trajectory_get_t *in, kc_buf_t *out,
                   kc_err_t *err);

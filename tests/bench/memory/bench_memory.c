@@ -200,7 +200,7 @@ static void s_append_here (kc_store_t *store, const char *task, int64_t epoch, l
     kc_memory_step_append_reply_t out = {0};
     if (!in)
         s_die (kind, kc_errs_text (&errs));
-    if (kc_steps_append (store->steps, in, &out, when, &err) < 0)
+    if (kc_steps_append (store->steps, in, NULL, 0, &out, when, &err) < 0)
         s_die (kind, err.text);
     kc_memory_step_append_free (&in);
     kc_buf_free (&json);
@@ -270,10 +270,8 @@ static void s_send (slot_t *slot)
     char id[KC_NODE_ID_MAX + 1];
     char *doc = s_replace (b->doc[kind], round);
     kc_buf_t json = {0};
-    kc_buf_printf (&json, "{\"task\":\"%s\",\"epoch\":1,\"round\":%lld,\"lane\":0,\"step\":\"%s\",\"doc\":", b->task[t], round,
-                   s_kinds[kind]);
-    kc_buf_puts (&json, doc);
-    kc_buf_puts (&json, "}");
+    kc_buf_printf (&json, "{\"doc\":%s,\"epoch\":1,\"lane\":0,\"round\":%lld,\"step\":\"%s\",\"task\":\"%s\"}", doc, round,
+                   s_kinds[kind], b->task[t]); // the order of our codec
     (void)snprintf (id, sizeof id, "%s.%lld.0.%s.0", b->task[t], round, s_kinds[kind]);
     kc_call_t call = {.id = id, .op = "memory.step.append", .flow = b->task[t], .payload = json.data, .payload_size = json.size};
     kc_err_t err = {0};

@@ -121,7 +121,7 @@ int64_t kc_help_append (kc_help_t *h, const char *task, int64_t epoch, int64_t r
     in->step = step;
     in->doc = kc_memory_step_doc_dup (doc);
     kc_help_begin (h);
-    int rc = kc_steps_append (h->store->steps, in, out, &h->when, &h->err);
+    int rc = kc_steps_append (h->store->steps, in, NULL, 0, out, &h->when, &h->err);
     kc_help_end (h, rc);
     int64_t seq = rc < 0 ? -1 : out->seq;
     if (repeated_p)

@@ -179,6 +179,27 @@ static void a_batch_answers_good_ones_and_refuses_bad_ones_without_a_trace (void
     assert_int_equal (kc_help_event_count (&w->h, "TASK000A"), events + 3);
 }
 
+// What is stored is what was sent, and a repetition is known by it, with tricky text inside strings.
+static void a_document_is_stored_as_it_was_sent_in_either_order_of_keys (void **state)
+{
+    static const char doc[] = "{\"error\":{\"code\":\"x\",\"text\":\"a } \\\" { \\\\\"},\"seconds\":0.5}";
+    s_world_t *w = *state;
+    kc_help_create (&w->h, "TASK000A");
+    kc_help_lease (&w->h, "p", "b", "r", NULL);
+    char json[512];
+    snprintf (json, sizeof json, "{\"doc\":%s,\"epoch\":1,\"lane\":0,\"round\":0,\"step\":\"code\",\"task\":\"TASK000A\"}", doc);
+    s_ask (w, "first", "memory.step.append", json);
+    s_ask (w, "again", "memory.step.append", json);
+    snprintf (json, sizeof json, "{\"task\":\"TASK000A\",\"epoch\":1,\"lane\":0,\"round\":0,\"step\":\"code\",\"doc\":%s}", doc);
+    s_ask (w, "other order", "memory.step.append", json);
+    s_ask (w, "read", "memory.trajectory.get", "{\"task\":\"TASK000A\"}");
+    s_work (w);
+    assert_non_null (s_of (w, "first")->json);
+    assert_non_null (strstr (s_of (w, "again")->json, "\"repeated\":true"));
+    assert_non_null (strstr (s_of (w, "other order")->json, "\"repeated\":true"));
+    assert_non_null (strstr (s_of (w, "read")->json, doc));
+}
+
 static void a_lease_waits_for_a_task_and_is_answered_out_of_order (void **state)
 {
     s_world_t *w = *state;
@@ -450,6 +471,7 @@ int main (void)
     const struct CMUnitTest tests[] = {
         T (every_operation_listed_is_in_the_table_and_the_other_way_round),
         T (a_batch_answers_good_ones_and_refuses_bad_ones_without_a_trace),
+        T (a_document_is_stored_as_it_was_sent_in_either_order_of_keys),
         T (a_lease_waits_for_a_task_and_is_answered_out_of_order),
         T (a_reader_of_events_wakes_only_for_what_it_asked_for),
         T (only_so_many_may_wait_and_a_given_up_one_is_ended_once),

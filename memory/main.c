@@ -1,4 +1,5 @@
-// main.c - kc-memory: the memory service on the bus; everything it does is in kc_service and below
+// main.c - kc-memory: the memory service on the bus; everything it does is in
+// kc_service and below
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -29,15 +30,19 @@ typedef struct my {
 
 static const kc_opt_t s_options[] = {
     KC_OPT_DAEMON,
-    {"file", 0, KC_OPT_STRING, 0, 0, 0, 0, "PATH", "the database; default memory.db in --data"},
-    {"experts", 0, KC_OPT_STRING, "KC_EXPERTS", 0, 0, 0, "DIR", "folder of the shipped expert methods"},
-    {"allow-network-fs", 0, KC_OPT_FLAG, 0, 0, 0, 0, 0, "open the file on NFS and the like, in a slow mode"},
+    {"file", 0, KC_OPT_STRING, 0, 0, 0, 0, "PATH",
+     "the database; default memory.db in --data"},
+    {"experts", 0, KC_OPT_STRING, "KC_EXPERTS", 0, 0, 0, "DIR",
+     "folder of the shipped expert methods"},
+    {"allow-network-fs", 0, KC_OPT_FLAG, 0, 0, 0, 0, 0,
+     "open the file on NFS and the like, in a slow mode"},
     {0},
 };
 
 static void s_post (my_t *my);
 
-// One batch per post: between two of them the loop takes in what has arrived, so batches fill up.
+// One batch per post: between two of them the loop takes in what has arrived, so
+// batches fill up.
 static void s_work (kc_loop_t *loop, void *arg)
 {
     my_t *my = arg;
@@ -83,16 +88,18 @@ static void s_cancel (void *arg, kc_node_t *node, const char *id)
     kc_service_cancel (my->service, id);
 }
 
-static void s_reply (void *arg, const char *id, const void *payload, size_t payload_size,
-                     const void *chunk, size_t chunk_size)
+static void s_reply (void *arg, const char *id, const void *payload,
+                     size_t payload_size, const void *chunk, size_t chunk_size)
 {
     my_t *my = arg;
     kc_err_t err = {0};
-    if (kc_node_reply (my->node, id, payload, payload_size, chunk, chunk_size, &err) < 0)
+    if (kc_node_reply (my->node, id, payload, payload_size, chunk, chunk_size, &err)
+        < 0)
         kc_node_error (my->node, id, &err, 0);
 }
 
-static void s_refuse (void *arg, const char *id, const kc_err_t *err, int64_t retry_after_ms)
+static void s_refuse (void *arg, const char *id, const kc_err_t *err,
+                      int64_t retry_after_ms)
 {
     my_t *my = arg;
     kc_node_error (my->node, id, err, retry_after_ms);
@@ -104,7 +111,8 @@ static void s_broken (void *arg, const kc_err_t *err)
     kc_daemon_end (my->daemon, err);
 }
 
-// The shipped methods: --experts, else the source tree the program was built from, else beside it.
+// The shipped methods: --experts, else the source tree the program was built from, else
+// beside it.
 static char *s_experts (const kc_opts_t *opts)
 {
     const char *given = kc_opts_string (opts, "experts");
@@ -127,16 +135,19 @@ static int s_start (kc_daemon_t *daemon, void *arg, kc_err_t *err)
     my->daemon = daemon;
     my->loop = kc_daemon_loop (daemon);
     const char *file = kc_opts_string (opts, "file");
-    char *path = file ? kc_strdup (file) : kc_fs_join (kc_daemon_dir (daemon, KC_DIR_DATA), "memory.db");
+    char *path = file ? kc_strdup (file)
+                      : kc_fs_join (kc_daemon_dir (daemon, KC_DIR_DATA), "memory.db");
     char *experts = s_experts (opts);
     kc_store_config_t config = {
-        .db = {.path = path, .allow_network_fs = kc_opts_flag (opts, "allow-network-fs")},
+        .db = {.path = path,
+               .allow_network_fs = kc_opts_flag (opts, "allow-network-fs")},
         .experts = experts};
     kc_when_t when = {.now = kc_clock_ms ()};
     kc_clock_iso (kc_clock_wall_ms (), when.at);
     my->store = kc_store_open (&config, &when, err);
     if (my->store) {
-        kc_service_out_t out = {.reply = s_reply, .refuse = s_refuse, .broken = s_broken, .arg = my};
+        kc_service_out_t out = {
+            .reply = s_reply, .refuse = s_refuse, .broken = s_broken, .arg = my};
         my->service = kc_service_new (my->store, &out, when.now);
         kc_log (KC_INFO, "memory.open", "path", "s", path, "methods", "i",
                 (int64_t)kc_methods_rules (my->store->methods)->n_methods, NULL);
@@ -175,15 +186,16 @@ static void s_stop (kc_daemon_t *daemon, void *arg)
 int main (int argc, char **argv)
 {
     my_t my = {0};
-    // Each request builds and frees some hundred kilobytes; giving pages back and taking them again at
-    // that pace costs more than the work.
+    // Each request builds and frees some hundred kilobytes; giving pages back and
+    // taking them again at that pace costs more than the work.
     mallopt (M_TRIM_THRESHOLD, KEEP_BYTES);
     mallopt (M_MMAP_THRESHOLD, KEEP_BYTES / 16);
     mallopt (M_TOP_PAD, KEEP_BYTES / 64);
     kc_daemon_spec_t spec = {
         .program = "kc-memory",
         .role = "memory",
-        .about = "The memory service: tasks, their steps and events, blobs, verdicts and expert methods in one "
+        .about = "The memory service: tasks, their steps and events, blobs, verdicts "
+                 "and expert methods in one "
                  "SQLite file. Exactly one runs beside a broker; it calls nobody.",
         .options = s_options,
         .ops = kc_service_ops (),

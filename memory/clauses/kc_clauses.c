@@ -1,166 +1,42 @@
 // kc_clauses.c - see kc_clauses.h for the rules this class keeps
 
-#include "memory/clauses/kc_clauses.h"
+#include "memory/clauses/kc_clauses_own.h"
 
-#include <ctype.h>
 #include <math.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/msg/kc_codec.h"
-#include "common/util/kc_log.h"
 #include "common/util/kc_map.h"
 #include "common/util/kc_mem.h"
-#include "common/util/kc_opt.h"
 
 enum {
-    COLUMNS_MAX = 192,
-    READS_MAX = 24,           // different fields in one expression
-    SQL_MAX = 4096,           // bytes of one statement while admitting
+    SQL_MAX = 4096, // bytes of one statement while admitting
     DEPTH_MAX = 40,
-    PROGRESS_STEPS = 1000,    // virtual machine steps between two looks
-    PROGRESS_MAX = 200,       // looks before a statement is stopped
-    TEXT_SHOWN = 64,
-    PROBE_TURNS = 16, // rows for each value of the longest enum
+    PROGRESS_STEPS = 1000, // virtual machine steps between two looks
+    PROGRESS_MAX = 200,    // looks before a statement is stopped
+    PROBE_TURNS = 16,      // rows for each value of the longest enum
 };
 
-// Facts of the run that clauses may name beside the fields of the step.
-typedef enum s_fact {
-    FACT_NONE,
-    FACT_POLICY,
-    FACT_BACKEND,
-    FACT_SMS,
-    FACT_SM,
-    FACT_L2,
-    FACT_STEPS,
-    FACT_LAUNCHES,
-    FACT_US,
-    FACT_FLOOR_SHARE,
-    FACT_MEAN_US,
-} s_fact_t;
-
 static const struct {
-    s_fact_t fact;
+    kc_fact_t fact;
     const char *name, *text;
     double lo, hi; // probes; 0, 0 for texts
 } s_facts[] = {
-    {FACT_POLICY, "policy", "numeric policy of the task: fp32 tf32 fp16 bf16 fp64 exact", 0, 0},
-    {FACT_BACKEND, "backend", "where it was counted: cuda vgpu", 0, 0},
-    {FACT_SMS, "device_sms", "multiprocessors of the GPU", 16, 160},
-    {FACT_SM, "device_sm", "architecture: 80, 90", 70, 120},
-    {FACT_L2, "device_l2_bytes", "bytes of L2", 1e6, 1e8},
-    {FACT_STEPS, "run_steps", "different kernel steps of one run", 1, 64},
-    {FACT_LAUNCHES, "run_launches", "launches of one run", 1, 10000},
-    {FACT_US, "run_us", "time of one run", 1, 1e7},
-    {FACT_FLOOR_SHARE, "run_floor_share", "floor over time of the run", 0, 1},
-    {FACT_MEAN_US, "launch_us", "time_us over launches", 0.5, 1e6},
-};
-
-typedef struct s_column {
-    const char *name, *text;
-    const kc_field_t *field;        // of evidence.step, or NULL for a fact
-    s_fact_t fact;
-    bool is_text;
-    double lo, hi;
-    const char *const *values;      // of a TEXT column
-    size_t n_values;
-} s_column_t;
-
-typedef struct s_clause {
-    char *expr;
-    kc_clause_kind_t kind;
-    bool handles_unknown;
-    size_t reads[READS_MAX]; // columns, in the order of the text
-    size_t n_reads;
-} s_clause_t;
-
-typedef struct s_cell { // the value of a column in the last eval
-    bool present;
-    double number;
-    const char *text;
-} s_cell_t;
-
-struct kc_clauses {
-    sqlite3 *db;
-    s_column_t columns[COLUMNS_MAX];
-    size_t n_columns;
-    s_clause_t *clauses;
-    size_t n_clauses;
-    kc_map_t *by_text;            // "kind:flag:expr" -> int *
-    sqlite3_stmt **groups;
-    size_t n_groups;
-    sqlite3_stmt *clear, *insert;
-    bool guarded;                 // the authorizer judges (while foreign text is prepared)
-    const char *table;            // the only table that may be read then
-    int selects;                  // seen by the authorizer
-    s_clause_t *seen;             // collects the columns read
-    bool too_many;
-    int looks;
-    const char *denied;           // what the authorizer refused, for the message
-    char denied_text[TEXT_SHOWN];
-    s_cell_t cells[COLUMNS_MAX];  // of the last eval; texts are constants
-    const kc_evidence_step_t *step; // borrowed: valid as the caller's evidence is
-    unsigned char *truth;         // kc_truth_t per clause
-    double *number;               // per clause, NAN = unknown
+    {KC_FACT_POLICY, "policy",
+     "numeric policy of the task: fp32 tf32 fp16 bf16 fp64 exact", 0, 0},
+    {KC_FACT_BACKEND, "backend", "where it was counted: cuda vgpu", 0, 0},
+    {KC_FACT_SMS, "device_sms", "multiprocessors of the GPU", 16, 160},
+    {KC_FACT_SM, "device_sm", "architecture: 80, 90", 70, 120},
+    {KC_FACT_L2, "device_l2_bytes", "bytes of L2", 1e6, 1e8},
+    {KC_FACT_STEPS, "run_steps", "different kernel steps of one run", 1, 64},
+    {KC_FACT_LAUNCHES, "run_launches", "launches of one run", 1, 10000},
+    {KC_FACT_US, "run_us", "time of one run", 1, 1e7},
+    {KC_FACT_FLOOR_SHARE, "run_floor_share", "floor over time of the run", 0, 1},
+    {KC_FACT_MEAN_US, "launch_us", "time_us over launches", 0.5, 1e6},
 };
 
 // ---- the private connection ----
-
-static int s_column_of (const kc_clauses_t *self, const char *name)
-{
-    for (size_t i = 0; i < self->n_columns; i++)
-        if (strcmp (self->columns[i].name, name) == 0)
-            return (int)i;
-    return -1;
-}
-
-static int s_deny (kc_clauses_t *self, const char *what, const char *name)
-{
-    if (!self->denied) {
-        sqlite3_snprintf ((int)sizeof self->denied_text, self->denied_text, "%s", name ? name : "");
-        self->denied = what;
-    }
-    return SQLITE_DENY;
-}
-
-static int s_authorize (void *arg, int action, const char *a, const char *b, const char *c,
-                        const char *d)
-{
-    (void)c;
-    (void)d;
-    static const char *const functions[] = {"abs", "min", "max", "round", "like"};
-    kc_clauses_t *self = arg;
-    if (!self->guarded)
-        return SQLITE_OK;
-    if (action == SQLITE_SELECT) {
-        if (++self->selects > 1)
-            return s_deny (self, "a second SELECT", "");
-        return SQLITE_OK;
-    }
-    if (action == SQLITE_READ) {
-        if (!a || strcmp (a, self->table) != 0)
-            return s_deny (self, "the table", a);
-        int column = b ? s_column_of (self, b) : -1;
-        if (column < 0)
-            return b && !*b ? SQLITE_OK : s_deny (self, "the column", b); // "" = no column in particular
-        for (size_t i = 0; self->seen && i < self->seen->n_reads; i++)
-            if (self->seen->reads[i] == (size_t)column)
-                return SQLITE_OK;
-        if (self->seen && self->seen->n_reads == READS_MAX)
-            self->too_many = true;
-        else if (self->seen)
-            self->seen->reads[self->seen->n_reads++] = (size_t)column;
-        return SQLITE_OK;
-    }
-    if (action == SQLITE_FUNCTION) {
-        for (size_t i = 0; i < KC_COUNT (functions); i++)
-            if (b && strcmp (b, functions[i]) == 0)
-                return SQLITE_OK;
-        return s_deny (self, "the function", b);
-    }
-    return s_deny (self, "an action beyond an expression", a);
-}
 
 static int s_progress (void *arg)
 {
@@ -171,10 +47,14 @@ static int s_progress (void *arg)
 static void s_limit (kc_clauses_t *self, int sql_bytes)
 {
     static const int limits[][2] = {
-        {SQLITE_LIMIT_EXPR_DEPTH, DEPTH_MAX},  {SQLITE_LIMIT_COMPOUND_SELECT, 1},
-        {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 64}, {SQLITE_LIMIT_ATTACHED, 0},
-        {SQLITE_LIMIT_VARIABLE_NUMBER, COLUMNS_MAX}, {SQLITE_LIMIT_TRIGGER_DEPTH, 0},
-        {SQLITE_LIMIT_WORKER_THREADS, 0},      {SQLITE_LIMIT_LENGTH, 1000000},
+        {SQLITE_LIMIT_EXPR_DEPTH, DEPTH_MAX},
+        {SQLITE_LIMIT_COMPOUND_SELECT, 1},
+        {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 64},
+        {SQLITE_LIMIT_ATTACHED, 0},
+        {SQLITE_LIMIT_VARIABLE_NUMBER, KC_COLUMNS_MAX},
+        {SQLITE_LIMIT_TRIGGER_DEPTH, 0},
+        {SQLITE_LIMIT_WORKER_THREADS, 0},
+        {SQLITE_LIMIT_LENGTH, 1000000},
     };
     for (size_t i = 0; i < KC_COUNT (limits); i++)
         sqlite3_limit (self->db, limits[i][0], limits[i][1]);
@@ -187,10 +67,11 @@ static void s_list_columns (kc_clauses_t *self)
     kc_assert (step);
     for (size_t i = 0; i < step->n_fields; i++) {
         const kc_field_t *f = &step->fields[i];
-        if (f->flags & KC_FIELD_ARRAY || (f->base != KC_BASE_NUMBER && f->base != KC_BASE_ENUM))
+        if (f->flags & KC_FIELD_ARRAY
+            || (f->base != KC_BASE_NUMBER && f->base != KC_BASE_ENUM))
             continue;
-        kc_assert (self->n_columns < COLUMNS_MAX);
-        s_column_t *c = &self->columns[self->n_columns++];
+        kc_assert (self->n_columns < KC_COLUMNS_MAX);
+        kc_column_t *c = &self->columns[self->n_columns++];
         c->name = f->name;
         c->text = f->text;
         c->field = f;
@@ -203,14 +84,16 @@ static void s_list_columns (kc_clauses_t *self)
         }
     }
     for (size_t i = 0; i < KC_COUNT (s_facts); i++) {
-        kc_assert (self->n_columns < COLUMNS_MAX);
-        s_column_t *c = &self->columns[self->n_columns++];
+        kc_assert (self->n_columns < KC_COLUMNS_MAX);
+        kc_column_t *c = &self->columns[self->n_columns++];
         c->name = s_facts[i].name;
         c->text = s_facts[i].text;
         c->fact = s_facts[i].fact;
         c->lo = s_facts[i].lo;
         c->hi = s_facts[i].hi;
-        const char *of = c->fact == FACT_POLICY ? "card" : c->fact == FACT_BACKEND ? "evidence" : NULL;
+        const char *of = c->fact == KC_FACT_POLICY    ? "card"
+                         : c->fact == KC_FACT_BACKEND ? "evidence"
+                                                      : NULL;
         if (of) {
             const kc_field_t *f = kc_type_field (kc_type_find (of), c->name);
             kc_assert (f && f->base == KC_BASE_ENUM);
@@ -221,7 +104,8 @@ static void s_list_columns (kc_clauses_t *self)
     }
 }
 
-static void s_bind_cell (sqlite3_stmt *stmt, int at, const s_cell_t *cell, bool is_text)
+static void s_bind_cell (sqlite3_stmt *stmt, int at, const kc_cell_t *cell,
+                         bool is_text)
 {
     if (!cell->present)
         sqlite3_bind_null (stmt, at);
@@ -231,8 +115,9 @@ static void s_bind_cell (sqlite3_stmt *stmt, int at, const s_cell_t *cell, bool 
         sqlite3_bind_double (stmt, at, cell->number);
 }
 
-// Rows of table 'probe': one of NULLs, then low and high values - all low, all high, or mixed, so that
-// fields that are compared with each other also differ - with every enum value in turn.
+// Rows of table 'probe': one of NULLs, then low and high values - all low, all high, or
+// mixed, so that fields that are compared with each other also differ - with every enum
+// value in turn.
 static int s_fill_probes (kc_clauses_t *self, sqlite3_stmt *insert)
 {
     size_t turns = 2;
@@ -242,10 +127,10 @@ static int s_fill_probes (kc_clauses_t *self, sqlite3_stmt *insert)
     int rc = SQLITE_DONE;
     for (size_t row = 0; row <= PROBE_TURNS * turns && rc == SQLITE_DONE; row++) {
         for (size_t i = 0; i < self->n_columns; i++) {
-            const s_column_t *c = &self->columns[i];
+            const kc_column_t *c = &self->columns[i];
             unsigned mixed = (unsigned)((i + 1) * 2654435761u * row) >> 16;
             bool high = row % 4 == 1 ? false : row % 4 == 2 ? true : mixed & 1;
-            s_cell_t cell = {.present = row > 0, .number = high ? c->hi : c->lo};
+            kc_cell_t cell = {.present = row > 0, .number = high ? c->hi : c->lo};
             if (c->is_text && row > 0)
                 cell.text = c->values[(row - 1) / 2 % c->n_values];
             s_bind_cell (insert, (int)i + 1, &cell, c->is_text);
@@ -265,8 +150,8 @@ static int s_make_tables (kc_clauses_t *self, kc_err_t *err)
         kc_buf_puts (&values, i ? ", ?" : "?");
     }
     kc_buf_printf (&probe,
-                   "CREATE TABLE m (%s) STRICT; CREATE TABLE probe (%s) STRICT;", kc_buf_str (&create),
-                   kc_buf_str (&create));
+                   "CREATE TABLE m (%s) STRICT; CREATE TABLE probe (%s) STRICT;",
+                   kc_buf_str (&create), kc_buf_str (&create));
     int rc = sqlite3_exec (self->db, kc_buf_str (&probe), NULL, NULL, NULL);
     sqlite3_stmt *insert = NULL;
     if (rc == SQLITE_OK) {
@@ -282,7 +167,8 @@ static int s_make_tables (kc_clauses_t *self, kc_err_t *err)
     if (rc == SQLITE_OK) {
         kc_buf_clear (&probe);
         kc_buf_printf (&probe, "INSERT INTO m VALUES (%s)", kc_buf_str (&values));
-        rc = sqlite3_prepare_v2 (self->db, kc_buf_str (&probe), -1, &self->insert, NULL);
+        rc =
+            sqlite3_prepare_v2 (self->db, kc_buf_str (&probe), -1, &self->insert, NULL);
     }
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v2 (self->db, "DELETE FROM m", -1, &self->clear, NULL);
@@ -290,7 +176,8 @@ static int s_make_tables (kc_clauses_t *self, kc_err_t *err)
     kc_buf_free (&values);
     kc_buf_free (&probe);
     if (rc != SQLITE_OK)
-        return kc_fail (err, KC_EINTERNAL, "the clause tables: %s", sqlite3_errmsg (self->db));
+        return kc_fail (err, KC_EINTERNAL, "the clause tables: %s",
+                        sqlite3_errmsg (self->db));
     return 0;
 }
 
@@ -299,11 +186,13 @@ kc_clauses_t *kc_clauses_new (kc_err_t *err)
     kc_clauses_t *self = kc_calloc (1, sizeof *self);
     self->by_text = kc_map_new (free);
     s_list_columns (self);
-    int rc = sqlite3_open_v2 (":memory:", &self->db,
-                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    int rc = sqlite3_open_v2 (
+        ":memory:", &self->db,
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (rc != SQLITE_OK || s_make_tables (self, err) < 0) {
         if (rc != SQLITE_OK)
-            kc_fail (err, KC_EINTERNAL, "no connection for the clauses: %s", sqlite3_errstr (rc));
+            kc_fail (err, KC_EINTERNAL, "no connection for the clauses: %s",
+                     sqlite3_errstr (rc));
         kc_clauses_destroy (&self);
         return NULL;
     }
@@ -312,7 +201,7 @@ kc_clauses_t *kc_clauses_new (kc_err_t *err)
     sqlite3_db_config (self->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config (self->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     s_limit (self, SQL_MAX);
-    sqlite3_set_authorizer (self->db, s_authorize, self);
+    sqlite3_set_authorizer (self->db, kc_clauses_authorize, self);
     sqlite3_progress_handler (self->db, PROGRESS_STEPS, s_progress, self);
     return self;
 }
@@ -354,149 +243,7 @@ void kc_clauses_destroy (kc_clauses_t **self_p)
     *self_p = NULL;
 }
 
-// ---- admission ----
-
-// Guard 9, second half: a quoted word must be something a TEXT column can hold, else a misspelt one
-// makes a clause that is never true and nobody notices.
-static int s_check_words (const kc_clauses_t *self, const char *expr, kc_err_t *err)
-{
-    for (const char *p = expr; (p = strchr (p, '\'')) != NULL;) {
-        const char *end = strchr (p + 1, '\'');
-        if (!end)
-            return 0; // SQLite names the error better
-        char word[TEXT_SHOWN];
-        size_t n = (size_t)(end - p - 1);
-        if (n >= sizeof word)
-            return kc_fail (err, KC_EINVALID, "a quoted word is longer than %d bytes", TEXT_SHOWN - 1);
-        memcpy (word, p + 1, n);
-        word[n] = 0;
-        p = end + 1;
-        if (strchr (word, '%')) // a pattern of LIKE
-            continue;
-        const char *near = NULL;
-        int best = 4;
-        bool known = false;
-        for (size_t i = 0; i < self->n_columns && !known; i++)
-            for (size_t k = 0; k < self->columns[i].n_values && !known; k++) {
-                known = strcmp (self->columns[i].values[k], word) == 0;
-                int d = kc_word_distance (self->columns[i].values[k], word);
-                if (d < best) {
-                    best = d;
-                    near = self->columns[i].values[k];
-                }
-            }
-        if (!known)
-            return kc_fail (err, KC_EINVALID, "no field can have the value '%s'%s%s%s", word,
-                            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-    }
-    return 0;
-}
-
-// Prepare one form of the text with the guards on; NULL and 'err' when something refuses it.
-static sqlite3_stmt *s_prepare (kc_clauses_t *self, const char *form, const char *expr,
-                                s_clause_t *seen, kc_err_t *err)
-{
-    char *sql = sqlite3_mprintf (form, expr);
-    sqlite3_stmt *stmt = NULL;
-    const char *tail = NULL;
-    self->guarded = true;
-    self->table = "probe";
-    self->selects = 0;
-    self->denied = NULL;
-    self->too_many = false;
-    self->seen = seen;
-    self->looks = 0;
-    kc_assert (sql);
-    int rc = sqlite3_prepare_v2 (self->db, sql, -1, &stmt, &tail);
-    self->guarded = false;
-    self->seen = NULL;
-    int bad = 0;
-    if (self->denied)
-        bad = kc_fail (err, KC_EINVALID, "%s%s%s is not allowed in a clause", self->denied,
-                       *self->denied_text ? " " : "", self->denied_text);
-    else if (rc != SQLITE_OK)
-        bad = kc_fail (err, KC_EINVALID, "%s", sqlite3_errmsg (self->db));
-    else if (!stmt || (tail && *tail))
-        bad = kc_fail (err, KC_EINVALID, "it is more than one expression");
-    else if (sqlite3_column_count (stmt) != 1)
-        bad = kc_fail (err, KC_EINVALID, "it has %d values instead of one", sqlite3_column_count (stmt));
-    else if (sqlite3_bind_parameter_count (stmt) > 0)
-        bad = kc_fail (err, KC_EINVALID, "parameters are not allowed");
-    else if (self->selects != 1)
-        bad = kc_fail (err, KC_EINVALID, "exactly one SELECT is allowed, it makes %d", self->selects);
-    else if (self->too_many)
-        bad = kc_fail (err, KC_EINVALID, "it reads more than %d fields", READS_MAX);
-    sqlite3_free (sql);
-    if (bad < 0) {
-        sqlite3_finalize (stmt);
-        return NULL;
-    }
-    return stmt;
-}
-
-// Run the admitted text over the probe rows (the first is all NULL) and judge its values.
-static int s_lint (kc_clauses_t *self, sqlite3_stmt *stmt, const s_clause_t *c, kc_err_t *err)
-{
-    int rows = 0, trues = 0, rc;
-    bool null_first = false, numeric = true;
-    self->looks = 0;
-    while ((rc = sqlite3_step (stmt)) == SQLITE_ROW) {
-        int type = sqlite3_column_type (stmt, 0);
-        bool fits = type == SQLITE_NULL || type == SQLITE_INTEGER
-                    || (c->kind == KC_CLAUSE_SEVERITY && type == SQLITE_FLOAT);
-        numeric = numeric && fits;
-        if (rows == 0)
-            null_first = type == SQLITE_NULL;
-        else if (type == SQLITE_INTEGER && sqlite3_column_int64 (stmt, 0) != 0)
-            trues++;
-        rows++;
-    }
-    if (rc != SQLITE_DONE)
-        return kc_fail (err, KC_EINVALID, "it cannot be evaluated: %s", sqlite3_errmsg (self->db));
-    if (rows < 3)
-        return kc_fail (err, KC_EINVALID, "min and max need two values here (one makes an aggregate)");
-    if (!numeric)
-        return kc_fail (err, KC_EINVALID, c->kind == KC_CLAUSE_SEVERITY
-                                              ? "a severity must be a number"
-                                              : "its value is not true, false or unknown; compare it "
-                                                "with something");
-    if (!null_first && !c->handles_unknown && c->kind == KC_CLAUSE_CONDITION)
-        return kc_fail (err, KC_EINVALID,
-                        "it decides although every field is missing; mark it handles_unknown if "
-                        "that is meant");
-    if (c->kind == KC_CLAUSE_CONDITION && trues == rows - 1)
-        return kc_fail (err, KC_EINVALID, "it is true for every plausible value, so it says nothing");
-    return 0;
-}
-
-static int s_admit (kc_clauses_t *self, s_clause_t *c, kc_err_t *err)
-{
-    if (strlen (c->expr) > KC_CLAUSES_TEXT)
-        return kc_fail (err, KC_EINVALID, "longer than %d bytes", KC_CLAUSES_TEXT);
-    if (s_check_words (self, c->expr, err) < 0)
-        return -1;
-    sqlite3_stmt *bare = s_prepare (self, "SELECT %s FROM probe", c->expr, NULL, err);
-    if (!bare)
-        return -1;
-    sqlite3_finalize (bare);
-    sqlite3_stmt *stmt = s_prepare (self, "SELECT (%s\n) FROM probe", c->expr, c, err);
-    if (!stmt)
-        return -1;
-    int rc = s_lint (self, stmt, c, err);
-    sqlite3_finalize (stmt);
-    return rc;
-}
-
-int kc_clauses_check (kc_clauses_t *self, const char *expr, kc_clause_kind_t kind,
-                      bool handles_unknown, kc_err_t *err)
-{
-    s_clause_t c = {.kind = kind, .handles_unknown = handles_unknown, .expr = kc_strdup (expr)};
-    int rc = s_admit (self, &c, err);
-    free (c.expr);
-    if (rc < 0)
-        kc_fail_in (err, "clause \"%.200s\"", expr);
-    return rc;
-}
+// ---- the set ----
 
 int kc_clauses_add (kc_clauses_t *self, const char *expr, kc_clause_kind_t kind,
                     bool handles_unknown, kc_err_t *err)
@@ -508,17 +255,18 @@ int kc_clauses_add (kc_clauses_t *self, const char *expr, kc_clause_kind_t kind,
         return *known;
     }
     int result = -1;
-    s_clause_t c = {.kind = kind, .handles_unknown = handles_unknown, .expr = kc_strdup (expr)};
+    kc_clause_t c = {
+        .kind = kind, .handles_unknown = handles_unknown, .expr = kc_strdup (expr)};
     if (self->n_clauses >= KC_CLAUSES_MAX)
         kc_fail (err, KC_EINVALID, "more than %d different clauses", KC_CLAUSES_MAX);
-    else if (s_admit (self, &c, err) < 0)
+    else if (kc_clauses_admit (self, &c, err) < 0)
         kc_fail_in (err, "clause \"%.200s\"", expr);
     else
         result = (int)self->n_clauses;
     if (result < 0)
         free (c.expr);
     else {
-        s_clause_t *slot = kc_push (&self->clauses, &self->n_clauses, sizeof *slot);
+        kc_clause_t *slot = kc_push (&self->clauses, &self->n_clauses, sizeof *slot);
         *slot = c;
         int *number = kc_malloc (sizeof *number);
         *number = result;
@@ -533,84 +281,90 @@ int kc_clauses_build (kc_clauses_t *self, kc_err_t *err)
 {
     s_drop_groups (self);
     self->truth = kc_realloc (self->truth, self->n_clauses + 1);
-    self->number = kc_realloc (self->number, (self->n_clauses + 1) * sizeof *self->number);
+    self->number =
+        kc_realloc (self->number, (self->n_clauses + 1) * sizeof *self->number);
     self->n_groups = (self->n_clauses + KC_CLAUSES_GROUP - 1) / KC_CLAUSES_GROUP;
     self->groups = kc_calloc (self->n_groups + 1, sizeof *self->groups);
     s_limit (self, KC_CLAUSES_GROUP * (KC_CLAUSES_TEXT + 8) + 64);
     int rc = SQLITE_OK;
     for (size_t g = 0; g < self->n_groups && rc == SQLITE_OK; g++) {
         kc_buf_t sql = {0};
-        for (size_t i = g * KC_CLAUSES_GROUP; i < self->n_clauses && i < (g + 1) * KC_CLAUSES_GROUP;
-             i++)
+        for (size_t i = g * KC_CLAUSES_GROUP;
+             i < self->n_clauses && i < (g + 1) * KC_CLAUSES_GROUP; i++)
             kc_buf_printf (&sql, "%s(%s\n)", i % KC_CLAUSES_GROUP ? "," : "SELECT ",
                            self->clauses[i].expr);
         kc_buf_puts (&sql, " FROM m");
-        self->guarded = true; // the texts were admitted; the authorizer stays the second lock
+        self->guarded =
+            true; // the texts were admitted; the authorizer stays the second lock
         self->table = "m";
         self->selects = 0;
         self->denied = NULL;
-        rc = sqlite3_prepare_v3 (self->db, kc_buf_str (&sql), -1, SQLITE_PREPARE_PERSISTENT,
-                                 &self->groups[g], NULL);
+        rc = sqlite3_prepare_v3 (self->db, kc_buf_str (&sql), -1,
+                                 SQLITE_PREPARE_PERSISTENT, &self->groups[g], NULL);
         self->guarded = false;
         kc_buf_free (&sql);
     }
     if (rc != SQLITE_OK)
-        kc_fail (err, KC_EINTERNAL, "the group of clauses: %s", sqlite3_errmsg (self->db));
+        kc_fail (err, KC_EINTERNAL, "the group of clauses: %s",
+                 sqlite3_errmsg (self->db));
     s_limit (self, SQL_MAX);
     return rc == SQLITE_OK ? 0 : -1;
 }
 
 // ---- evaluation ----
 
-static void s_number (s_cell_t *cell, bool has, double value)
+static void s_number (kc_cell_t *cell, bool has, double value)
 {
     cell->present = has && isfinite (value);
     cell->number = value;
 }
 
-static void s_read_fact (s_cell_t *cell, s_fact_t fact, const kc_evidence_t *run,
+static void s_read_fact (kc_cell_t *cell, kc_fact_t fact, const kc_evidence_t *run,
                          const kc_evidence_step_t *step, const char *policy)
 {
     const kc_card_device_t *device = run->device;
     double launches = 0;
     switch (fact) {
-    case FACT_NONE:
+    case KC_FACT_NONE:
         break;
-    case FACT_POLICY:
+    case KC_FACT_POLICY:
         cell->text = policy;
         cell->present = policy != NULL;
         break;
-    case FACT_BACKEND:
+    case KC_FACT_BACKEND:
         cell->text = kc_enum_name (kc_type_field (&kc_evidence_type, "backend")->type,
                                    (unsigned)run->backend);
         cell->present = *cell->text != 0;
         break;
-    case FACT_SMS:
+    case KC_FACT_SMS:
         s_number (cell, device != NULL, device ? (double)device->sms : 0);
         break;
-    case FACT_SM:
+    case KC_FACT_SM:
         s_number (cell, device != NULL, device ? (double)device->sm : 0);
         break;
-    case FACT_L2:
-        s_number (cell, device && device->has_l2_bytes, device ? (double)device->l2_bytes : 0);
+    case KC_FACT_L2:
+        s_number (cell, device && device->has_l2_bytes,
+                  device ? (double)device->l2_bytes : 0);
         break;
-    case FACT_STEPS:
+    case KC_FACT_STEPS:
         s_number (cell, run->n_steps > 0, (double)run->n_steps);
         break;
-    case FACT_LAUNCHES:
+    case KC_FACT_LAUNCHES:
         for (size_t i = 0; i < run->n_steps; i++)
             launches += run->steps[i].has_launches ? run->steps[i].launches : NAN;
         s_number (cell, run->n_steps > 0, launches);
         break;
-    case FACT_US:
+    case KC_FACT_US:
         s_number (cell, run->has_total_us, run->total_us);
         break;
-    case FACT_FLOOR_SHARE:
+    case KC_FACT_FLOOR_SHARE:
         s_number (cell, run->has_floor_share, run->floor_share);
         break;
-    case FACT_MEAN_US:
+    case KC_FACT_MEAN_US:
         s_number (cell, step->has_time_us && step->has_launches && step->launches > 0,
-                  step->has_launches && step->launches > 0 ? step->time_us / step->launches : 0);
+                  step->has_launches && step->launches > 0
+                      ? step->time_us / step->launches
+                      : 0);
         break;
     }
 }
@@ -618,7 +372,8 @@ static void s_read_fact (s_cell_t *cell, s_fact_t fact, const kc_evidence_t *run
 static int s_store_row (kc_clauses_t *self, kc_err_t *err)
 {
     for (size_t i = 0; i < self->n_columns; i++)
-        s_bind_cell (self->insert, (int)i + 1, &self->cells[i], self->columns[i].is_text);
+        s_bind_cell (self->insert, (int)i + 1, &self->cells[i],
+                     self->columns[i].is_text);
     int rc = sqlite3_step (self->clear);
     sqlite3_reset (self->clear);
     if (rc == SQLITE_DONE) {
@@ -626,7 +381,8 @@ static int s_store_row (kc_clauses_t *self, kc_err_t *err)
         sqlite3_reset (self->insert);
     }
     if (rc != SQLITE_DONE)
-        return kc_fail (err, KC_EINTERNAL, "the evidence row: %s", sqlite3_errmsg (self->db));
+        return kc_fail (err, KC_EINTERNAL, "the evidence row: %s",
+                        sqlite3_errmsg (self->db));
     return 0;
 }
 
@@ -642,18 +398,19 @@ static void s_take (kc_clauses_t *self, size_t clause, sqlite3_stmt *stmt, int c
         }
     }
     else if (type == SQLITE_INTEGER)
-        self->truth[clause] = sqlite3_column_int64 (stmt, column) != 0 ? KC_TRUE : KC_FALSE;
+        self->truth[clause] =
+            sqlite3_column_int64 (stmt, column) != 0 ? KC_TRUE : KC_FALSE;
 }
 
-int kc_clauses_eval (kc_clauses_t *self, const kc_evidence_t *run, const kc_evidence_step_t *step,
-                     const char *policy, kc_err_t *err)
+int kc_clauses_eval (kc_clauses_t *self, const kc_evidence_t *run,
+                     const kc_evidence_step_t *step, const char *policy, kc_err_t *err)
 {
     kc_assert (self->groups);
     self->step = step;
     self->looks = 0;
     for (size_t i = 0; i < self->n_columns; i++) {
-        const s_column_t *c = &self->columns[i];
-        s_cell_t *cell = &self->cells[i];
+        const kc_column_t *c = &self->columns[i];
+        kc_cell_t *cell = &self->cells[i];
         memset (cell, 0, sizeof *cell);
         if (!c->field)
             s_read_fact (cell, c->fact, run, step, policy);
@@ -663,7 +420,8 @@ int kc_clauses_eval (kc_clauses_t *self, const kc_evidence_t *run, const kc_evid
         }
         else {
             double v = 0;
-            bool has = kc_field_present (c->field, step) && kc_field_number (c->field, step, &v);
+            bool has = kc_field_present (c->field, step)
+                       && kc_field_number (c->field, step, &v);
             s_number (cell, has, v);
         }
     }
@@ -673,7 +431,8 @@ int kc_clauses_eval (kc_clauses_t *self, const kc_evidence_t *run, const kc_evid
         sqlite3_stmt *stmt = self->groups[g];
         int rc = sqlite3_step (stmt);
         if (rc != SQLITE_ROW) {
-            kc_fail (err, KC_EINTERNAL, "evaluating clauses: %s", sqlite3_errmsg (self->db));
+            kc_fail (err, KC_EINTERNAL, "evaluating clauses: %s",
+                     sqlite3_errmsg (self->db));
             sqlite3_reset (stmt);
             return -1;
         }
@@ -698,7 +457,7 @@ double kc_clauses_number (const kc_clauses_t *self, int clause, double unknown)
 
 const char *kc_clauses_missing (const kc_clauses_t *self, int clause, size_t i)
 {
-    const s_clause_t *c = &self->clauses[clause];
+    const kc_clause_t *c = &self->clauses[clause];
     for (size_t k = 0; k < c->n_reads; k++)
         if (!self->cells[c->reads[k]].present && i-- == 0)
             return self->columns[c->reads[k]].name;
@@ -709,19 +468,20 @@ const char *kc_clauses_reason (const kc_clauses_t *self, const char *field)
 {
     for (size_t i = 0; self->step && i < self->step->n_absent; i++)
         if (strcmp (self->step->absent[i].field, field) == 0)
-            return kc_enum_name (&kc_evidence_absence_type, (unsigned)self->step->absent[i].reason);
+            return kc_enum_name (&kc_evidence_absence_type,
+                                 (unsigned)self->step->absent[i].reason);
     return "not_collected";
 }
 
 void kc_clauses_because (const kc_clauses_t *self, int clause, kc_buf_t *out)
 {
-    const s_clause_t *c = &self->clauses[clause];
+    const kc_clause_t *c = &self->clauses[clause];
     bool unknown = c->kind == KC_CLAUSE_CONDITION ? self->truth[clause] == KC_UNKNOWN
                                                   : isnan (self->number[clause]);
     bool first = true;
     for (size_t k = 0; k < c->n_reads; k++) {
-        const s_column_t *column = &self->columns[c->reads[k]];
-        const s_cell_t *cell = &self->cells[c->reads[k]];
+        const kc_column_t *column = &self->columns[c->reads[k]];
+        const kc_cell_t *cell = &self->cells[c->reads[k]];
         if (unknown && cell->present)
             continue;
         kc_buf_puts (out, first ? "" : ", ");

@@ -9,12 +9,13 @@
 #include "common/msg/kc_codec.h"
 #include "common/util/kc_mem.h"
 
-#define SHARE_MIN 0.005        // lighter steps cannot matter
-#define SEVERITY_UNKNOWN 0.3   // of a bottleneck whose severity cannot be computed
-#define PRIOR_WEIGHT 4.0       // outcomes that a method's own odds and gain are worth
-#define PLACE_FACTOR 0.97      // per place in a bottleneck's list: the most direct remedy first
-#define UNKNOWN_FACTOR 0.5     // what cannot be decided is half as likely
-#define UNASKED_FACTOR 0.05    // no bottleneck speaks for it
+#define SHARE_MIN 0.005      // lighter steps cannot matter
+#define SEVERITY_UNKNOWN 0.3 // of a bottleneck whose severity cannot be computed
+#define PRIOR_WEIGHT 4.0     // outcomes that a method's own odds and gain are worth
+#define PLACE_FACTOR                                                                   \
+    0.97 // per place in a bottleneck's list: the most direct remedy first
+#define UNKNOWN_FACTOR 0.5  // what cannot be decided is half as likely
+#define UNASKED_FACTOR 0.05 // no bottleneck speaks for it
 enum { BECAUSE_MAX = 500, WHY_MAX = 1000 };
 
 typedef kc_memory_ranked_method_state_t s_state_t;
@@ -93,16 +94,17 @@ static int s_look (s_run_t *r, kc_err_t *err)
             r->n_steps = s;
             break;
         }
-        if (kc_clauses_eval (rules->clauses, r->in->evidence, &r->in->evidence->steps[s], r->in->policy,
-                             err)
+        if (kc_clauses_eval (rules->clauses, r->in->evidence,
+                             &r->in->evidence->steps[s], r->in->policy, err)
             < 0)
             return -1;
         for (size_t b = 0; b < rules->n_bottlenecks; b++) {
             const kc_rule_bottleneck_t *rule = &rules->bottlenecks[b];
             r->found[s][b] = s_all (rules->clauses, rule->when, rule->doc->n_when);
-            r->severity[s][b] = rule->severity < 0 ? SEVERITY_UNKNOWN
-                                                   : kc_clauses_number (rules->clauses, rule->severity,
-                                                                        SEVERITY_UNKNOWN);
+            r->severity[s][b] = rule->severity < 0
+                                    ? SEVERITY_UNKNOWN
+                                    : kc_clauses_number (rules->clauses, rule->severity,
+                                                         SEVERITY_UNKNOWN);
         }
         for (size_t m = 0; m < rules->n_methods; m++)
             r->fits[s][m] = s_fits (rules->clauses, &rules->methods[m]);
@@ -117,21 +119,24 @@ static void s_blend (s_run_t *r, size_t m, int step, int bottleneck, s_place_t *
     const kc_method_method_t *doc = r->rules->methods[m].doc;
     const kc_evidence_t *e = r->in->evidence;
     const kc_evidence_step_t *s = step >= 0 ? &e->steps[step] : NULL;
-    kc_record_context_t at = {doc->id, bottleneck >= 0 ? r->rules->bottlenecks[bottleneck].doc->id : "",
-                              e->device ? e->device->gpu : "",
-                              s && s->structure ? kc_evidence_structure_name (s->structure) : ""};
+    kc_record_context_t at = {
+        doc->id, bottleneck >= 0 ? r->rules->bottlenecks[bottleneck].doc->id : "",
+        e->device ? e->device->gpu : "",
+        s && s->structure ? kc_evidence_structure_name (s->structure) : ""};
     kc_records_sum (r->records, &at, &p->sum);
     p->odds = (PRIOR_WEIGHT * doc->odds + p->sum.wins)
               / (PRIOR_WEIGHT + p->sum.wins + p->sum.losses);
-    p->gain = exp ((PRIOR_WEIGHT * log (doc->gain) + p->sum.log_gain) / (PRIOR_WEIGHT + p->sum.wins));
+    p->gain = exp ((PRIOR_WEIGHT * log (doc->gain) + p->sum.log_gain)
+                   / (PRIOR_WEIGHT + p->sum.wins));
 }
 
 static s_state_t s_state (kc_truth_t bottleneck, kc_truth_t fits)
 {
     if (fits == KC_FALSE)
         return KC_MEMORY_RANKED_METHOD_STATE_VETOED;
-    return bottleneck == KC_TRUE && fits == KC_TRUE ? KC_MEMORY_RANKED_METHOD_STATE_ALLOWED
-                                                    : KC_MEMORY_RANKED_METHOD_STATE_UNKNOWN;
+    return bottleneck == KC_TRUE && fits == KC_TRUE
+               ? KC_MEMORY_RANKED_METHOD_STATE_ALLOWED
+               : KC_MEMORY_RANKED_METHOD_STATE_UNKNOWN;
 }
 
 static int s_order_of (s_state_t state)
@@ -189,14 +194,16 @@ static void s_place_methods (s_run_t *r)
         if (p->step >= 0)
             continue;
         s_blend (r, m, r->n_steps > 0 ? 0 : -1, -1, p);
-        if (r->n_steps == 0) { // no evidence: nothing can be said, everything may be tried
+        if (r->n_steps
+            == 0) { // no evidence: nothing can be said, everything may be tried
             p->state = KC_MEMORY_RANKED_METHOD_STATE_NOT_REQUIRED;
             p->value = UNASKED_FACTOR * (1 - 1 / p->gain) * p->odds;
             continue;
         }
         p->step = 0; // nothing asks for it: judged on the heaviest step
-        p->state = r->fits[0][m] == KC_FALSE ? KC_MEMORY_RANKED_METHOD_STATE_VETOED
-                                             : KC_MEMORY_RANKED_METHOD_STATE_NOT_REQUIRED;
+        p->state = r->fits[0][m] == KC_FALSE
+                       ? KC_MEMORY_RANKED_METHOD_STATE_VETOED
+                       : KC_MEMORY_RANKED_METHOD_STATE_NOT_REQUIRED;
         p->value = UNASKED_FACTOR * r->share[0] * (1 - 1 / p->gain) * p->odds;
     }
 }
@@ -233,20 +240,24 @@ static kc_memory_clause_result_value_t s_value (kc_truth_t t)
                            : KC_MEMORY_CLAUSE_RESULT_VALUE_UNKNOWN;
 }
 
-static void s_put_clauses (const kc_clauses_t *c, const kc_method_clause_t *list, const int *numbers,
-                           size_t n, bool veto, kc_memory_clause_result_t **to, size_t *n_to)
+static void s_put_clauses (const kc_clauses_t *c, const kc_method_clause_t *list,
+                           const int *numbers, size_t n, bool veto,
+                           kc_memory_clause_result_t **to, size_t *n_to)
 {
     for (size_t i = 0; i < n; i++) {
         kc_memory_clause_result_t *out = kc_push (to, n_to, sizeof *out);
         kc_type_init (&kc_memory_clause_result_type, out);
         out->expr = kc_strdup (list[i].expr);
         kc_truth_t t = kc_clauses_truth (c, numbers[i]);
-        // Why a condition stands there matters where it speaks against; the rest is in method.show.
+        // Why a condition stands there matters where it speaks against; the rest is in
+        // method.show.
         if (t == (veto ? KC_FALSE : KC_TRUE))
             out->note = NULL;
         else if (veto) { // a note is at most 512 characters
-            char *note = kc_asprintf ("must not hold: %.480s", list[i].note ? list[i].note : "");
-            out->note = kc_utf8_clean (note, strlen (note), 0); // the cut may split a character
+            char *note =
+                kc_asprintf ("must not hold: %.480s", list[i].note ? list[i].note : "");
+            out->note =
+                kc_utf8_clean (note, strlen (note), 0); // the cut may split a character
             free (note);
         }
         else
@@ -258,20 +269,23 @@ static void s_put_clauses (const kc_clauses_t *c, const kc_method_clause_t *list
     }
 }
 
-static void s_add_missing (s_run_t *r, const int *numbers, size_t n, const char *decides)
+static void s_add_missing (s_run_t *r, const int *numbers, size_t n,
+                           const char *decides)
 {
     const kc_clauses_t *c = r->rules->clauses;
     for (size_t i = 0; i < n; i++) {
         const char *field;
         if (kc_clauses_truth (c, numbers[i]) != KC_UNKNOWN)
             continue;
-        for (size_t k = 0; (field = kc_clauses_missing (c, numbers[i], k)) != NULL; k++) {
+        for (size_t k = 0; (field = kc_clauses_missing (c, numbers[i], k)) != NULL;
+             k++) {
             bool known = false;
             for (size_t x = 0; x < r->out->n_missing && !known; x++)
                 known = strcmp (r->out->missing[x].field, field) == 0;
             if (known || r->out->n_missing == KC_MATCH_MISSING)
                 continue;
-            kc_evidence_absent_t *a = kc_push (&r->out->missing, &r->out->n_missing, sizeof *a);
+            kc_evidence_absent_t *a =
+                kc_push (&r->out->missing, &r->out->n_missing, sizeof *a);
             kc_type_init (&kc_evidence_absent_type, a);
             a->field = kc_strdup (field);
             a->reason = kc_evidence_absence_parse (kc_clauses_reason (c, field));
@@ -285,10 +299,10 @@ static const char *s_kernel (const s_run_t *r, int step)
     return r->in->evidence->steps[step].kernel;
 }
 
-// The clause that decides against the method, or that cannot be decided: "registers < 64 is false
-// (registers = 96)".
-static void s_put_reason (const s_run_t *r, size_t m, kc_truth_t of_require, kc_truth_t of_veto,
-                          kc_buf_t *out)
+// The clause that decides against the method, or that cannot be decided: "registers <
+// 64 is false (registers = 96)".
+static void s_put_reason (const s_run_t *r, size_t m, kc_truth_t of_require,
+                          kc_truth_t of_veto, kc_buf_t *out)
 {
     const kc_rule_method_t *rule = &r->rules->methods[m];
     const kc_clauses_t *c = r->rules->clauses;
@@ -316,9 +330,11 @@ static void s_put_why (const s_run_t *r, size_t m, kc_buf_t *out)
     const kc_rules_t *rules = r->rules;
     kc_truth_t fits = p->step >= 0 ? r->fits[p->step][m] : KC_UNKNOWN;
     if (p->bottleneck >= 0)
-        kc_buf_printf (out, "%s %s %s, %.0f %% of the run x %.0f %% lost to it: ", s_kernel (r, p->step),
+        kc_buf_printf (out, "%s %s %s, %.0f %% of the run x %.0f %% lost to it: ",
+                       s_kernel (r, p->step),
                        r->found[p->step][p->bottleneck] == KC_TRUE ? "has" : "may have",
-                       rules->bottlenecks[p->bottleneck].doc->id, 100 * r->share[p->step],
+                       rules->bottlenecks[p->bottleneck].doc->id,
+                       100 * r->share[p->step],
                        100 * r->severity[p->step][p->bottleneck]);
     switch (p->state) {
     case KC_MEMORY_RANKED_METHOD_STATE_UNSET:
@@ -336,7 +352,8 @@ static void s_put_why (const s_run_t *r, size_t m, kc_buf_t *out)
         s_put_reason (r, m, KC_FALSE, KC_TRUE, out);
         break;
     case KC_MEMORY_RANKED_METHOD_STATE_NOT_REQUIRED:
-        kc_buf_puts (out, "no bottleneck asks for it; worth a trial when nothing else is left");
+        kc_buf_puts (
+            out, "no bottleneck asks for it; worth a trial when nothing else is left");
         break;
     case KC_MEMORY_RANKED_METHOD_STATE_EXHAUSTED:
         kc_buf_puts (out, "every change of it was tried on this base");
@@ -351,9 +368,11 @@ static void s_put_why (const s_run_t *r, size_t m, kc_buf_t *out)
     }
     int64_t tries = p->sum.all_wins + p->sum.all_losses;
     if (tries > 0)
-        kc_buf_printf (out, "; won %lld of %lld before", (long long)p->sum.all_wins, (long long)tries);
+        kc_buf_printf (out, "; won %lld of %lld before", (long long)p->sum.all_wins,
+                       (long long)tries);
     if (p->state == KC_MEMORY_RANKED_METHOD_STATE_ALLOWED)
-        kc_buf_printf (out, "; %.0f %% likely, %.2gx on the step", 100 * p->odds, p->gain);
+        kc_buf_printf (out, "; %.0f %% likely, %.2gx on the step", 100 * p->odds,
+                       p->gain);
 }
 
 // ---- the answer ----
@@ -371,11 +390,12 @@ static void s_put_bottleneck (s_run_t *r, size_t step, size_t b)
     out->step = r->in->evidence->steps[step].step;
     out->kernel = kc_strdup (s_kernel (r, (int)step));
     out->weight = r->share[step] * r->severity[step][b];
-    s_put_clauses (r->rules->clauses, rule->doc->when, rule->when, rule->doc->n_when, false,
-                   &out->clauses, &out->n_clauses);
+    s_put_clauses (r->rules->clauses, rule->doc->when, rule->when, rule->doc->n_when,
+                   false, &out->clauses, &out->n_clauses);
 }
 
-static void s_put_expects (const kc_method_method_t *doc, kc_memory_ranked_method_t *out)
+static void s_put_expects (const kc_method_method_t *doc,
+                           kc_memory_ranked_method_t *out)
 {
     for (size_t i = 0; i < doc->n_expects; i++) {
         kc_method_effect_t *e = kc_push (&out->expects, &out->n_expects, sizeof *e);
@@ -388,7 +408,8 @@ static void s_put_method (s_run_t *r, size_t m)
 {
     const kc_rule_method_t *rule = &r->rules->methods[m];
     const s_place_t *p = &r->places[m];
-    kc_memory_ranked_method_t *out = kc_push (&r->out->methods, &r->out->n_methods, sizeof *out);
+    kc_memory_ranked_method_t *out =
+        kc_push (&r->out->methods, &r->out->n_methods, sizeof *out);
     kc_type_init (&kc_memory_ranked_method_type, out);
     out->id = kc_strdup (rule->doc->id);
     out->title = kc_strdup (rule->doc->title);
@@ -404,7 +425,8 @@ static void s_put_method (s_run_t *r, size_t m)
     kc_buf_t why = {.limit = WHY_MAX};
     s_put_why (r, m, &why);
     out->why = kc_buf_take (&why);
-    // The answer is stored with every round: what nobody can carry out is told in one sentence.
+    // The answer is stored with every round: what nobody can carry out is told in one
+    // sentence.
     if (p->state == KC_MEMORY_RANKED_METHOD_STATE_NOT_AVAILABLE)
         return;
     if (s_order_of (p->state) <= 1) { // those a planner or a prompt may take up
@@ -414,35 +436,39 @@ static void s_put_method (s_run_t *r, size_t m)
     if (p->step >= 0) {
         out->has_step = true;
         out->step = r->in->evidence->steps[p->step].step;
-        s_put_clauses (r->rules->clauses, rule->doc->requires, rule->requires, rule->doc->n_requires,
-                       false, &out->clauses, &out->n_clauses);
-        s_put_clauses (r->rules->clauses, rule->doc->vetoes, rule->vetoes, rule->doc->n_vetoes, true,
-                       &out->clauses, &out->n_clauses);
+        s_put_clauses (r->rules->clauses, rule->doc->requires, rule->requires,
+                       rule->doc->n_requires, false, &out->clauses, &out->n_clauses);
+        s_put_clauses (r->rules->clauses, rule->doc->vetoes, rule->vetoes,
+                       rule->doc->n_vetoes, true, &out->clauses, &out->n_clauses);
     }
 }
 
-// Everything that is told about one step needs that step's values in the clauses once more.
+// Everything that is told about one step needs that step's values in the clauses once
+// more.
 static int s_tell_step (s_run_t *r, size_t step, kc_err_t *err)
 {
     const kc_rules_t *rules = r->rules;
     if (r->n_steps > 1
-        && kc_clauses_eval (rules->clauses, r->in->evidence, &r->in->evidence->steps[step],
-                            r->in->policy, err)
+        && kc_clauses_eval (rules->clauses, r->in->evidence,
+                            &r->in->evidence->steps[step], r->in->policy, err)
                < 0)
         return -1;
     for (size_t b = 0; b < rules->n_bottlenecks; b++) {
         if (r->found[step][b] == KC_TRUE)
             s_put_bottleneck (r, step, b);
         else if (r->found[step][b] == KC_UNKNOWN)
-            s_add_missing (r, rules->bottlenecks[b].when, rules->bottlenecks[b].doc->n_when,
+            s_add_missing (r, rules->bottlenecks[b].when,
+                           rules->bottlenecks[b].doc->n_when,
                            rules->bottlenecks[b].doc->id);
     }
     for (size_t m = 0; m < rules->n_methods; m++) {
-        if (r->places[m].step != (int)step || rules->methods[m].doc->status == KC_METHOD_METHOD_STATUS_RETIRED)
+        if (r->places[m].step != (int)step
+            || rules->methods[m].doc->status == KC_METHOD_METHOD_STATUS_RETIRED)
             continue;
         s_put_method (r, m);
         if (r->places[m].state == KC_MEMORY_RANKED_METHOD_STATE_UNKNOWN) {
-            s_add_missing (r, rules->methods[m].requires, rules->methods[m].doc->n_requires,
+            s_add_missing (r, rules->methods[m].requires,
+                           rules->methods[m].doc->n_requires,
                            rules->methods[m].doc->id);
             s_add_missing (r, rules->methods[m].vetoes, rules->methods[m].doc->n_vetoes,
                            rules->methods[m].doc->id);
@@ -451,7 +477,8 @@ static int s_tell_step (s_run_t *r, size_t step, kc_err_t *err)
     return 0;
 }
 
-// What a coder offers under a name that no expert method has: still something to try at the end.
+// What a coder offers under a name that no expert method has: still something to try at
+// the end.
 static void s_put_strangers (s_run_t *r)
 {
     for (size_t i = 0; i < r->in->n_available; i++) {
@@ -461,13 +488,15 @@ static void s_put_strangers (s_run_t *r)
             known = strcmp (r->rules->methods[m].doc->id, choice->method) == 0;
         if (known || r->out->n_methods >= KC_MATCH_METHODS)
             continue;
-        kc_memory_ranked_method_t *out = kc_push (&r->out->methods, &r->out->n_methods, sizeof *out);
+        kc_memory_ranked_method_t *out =
+            kc_push (&r->out->methods, &r->out->n_methods, sizeof *out);
         kc_type_init (&kc_memory_ranked_method_type, out);
         out->id = kc_strdup (choice->method);
         out->state = choice->left > 0 ? KC_MEMORY_RANKED_METHOD_STATE_NOT_REQUIRED
                                       : KC_MEMORY_RANKED_METHOD_STATE_EXHAUSTED;
         out->rank = choice->left > 0 ? 1e-4 : 0;
-        out->why = kc_strdup ("no expert method has this name; worth a trial when nothing else is left");
+        out->why = kc_strdup (
+            "no expert method has this name; worth a trial when nothing else is left");
     }
 }
 
@@ -504,11 +533,13 @@ static void s_headroom (s_run_t *r)
     }
 }
 
-int kc_match (const kc_rules_t *rules, const kc_records_t *records, const kc_memory_method_match_t *in,
-              const kc_map_t *failed, kc_memory_diagnosis_t *out, kc_err_t *err)
+int kc_match (const kc_rules_t *rules, const kc_records_t *records,
+              const kc_memory_method_match_t *in, const kc_map_t *failed,
+              kc_memory_diagnosis_t *out, kc_err_t *err)
 {
     s_run_t *r = kc_calloc (1, sizeof *r);
-    *r = (s_run_t){.rules = rules, .records = records, .in = in, .failed = failed, .out = out};
+    *r = (s_run_t){
+        .rules = rules, .records = records, .in = in, .failed = failed, .out = out};
     s_shares (r);
     int rc = s_look (r, err);
     if (rc == 0) {
@@ -524,7 +555,8 @@ int kc_match (const kc_rules_t *rules, const kc_records_t *records, const kc_mem
         if (out->n_methods > 1)
             qsort (out->methods, out->n_methods, sizeof *out->methods, s_by_rank);
         if (out->n_bottlenecks > 1)
-            qsort (out->bottlenecks, out->n_bottlenecks, sizeof *out->bottlenecks, s_by_weight);
+            qsort (out->bottlenecks, out->n_bottlenecks, sizeof *out->bottlenecks,
+                   s_by_weight);
     }
     free (r);
     return rc;

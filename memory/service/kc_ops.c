@@ -10,15 +10,18 @@
 #include "memory/match/kc_match.h"
 
 // An operation whose class function already has the shape (self, in, out, when, err).
-#define OP_TIMED(name, part, call)                                                                 \
-    static kc_ops_result_t s_##name (kc_ops_call_t *c, void *in, void *out, kc_err_t *err)         \
-    {                                                                                              \
-        return call (c->store->part, in, out, c->when, err) < 0 ? KC_OPS_REFUSED : KC_OPS_DONE;    \
+#define OP_TIMED(name, part, call)                                                     \
+    static kc_ops_result_t s_##name (kc_ops_call_t *c, void *in, void *out,            \
+                                     kc_err_t *err)                                    \
+    {                                                                                  \
+        return call (c->store->part, in, out, c->when, err) < 0 ? KC_OPS_REFUSED       \
+                                                                : KC_OPS_DONE;         \
     }
-#define OP_PLAIN(name, part, call)                                                                 \
-    static kc_ops_result_t s_##name (kc_ops_call_t *c, void *in, void *out, kc_err_t *err)         \
-    {                                                                                              \
-        return call (c->store->part, in, out, err) < 0 ? KC_OPS_REFUSED : KC_OPS_DONE;             \
+#define OP_PLAIN(name, part, call)                                                     \
+    static kc_ops_result_t s_##name (kc_ops_call_t *c, void *in, void *out,            \
+                                     kc_err_t *err)                                    \
+    {                                                                                  \
+        return call (c->store->part, in, out, err) < 0 ? KC_OPS_REFUSED : KC_OPS_DONE; \
     }
 
 OP_TIMED (task_create, tasks, kc_tasks_create)
@@ -31,19 +34,23 @@ OP_PLAIN (task_list, tasks, kc_tasks_list)
 OP_PLAIN (method_list, methods, kc_methods_list)
 OP_PLAIN (method_show, methods, kc_methods_show)
 
-static kc_ops_result_t s_task_lease (kc_ops_call_t *c, void *in, void *out, kc_err_t *err)
+static kc_ops_result_t s_task_lease (kc_ops_call_t *c, void *in, void *out,
+                                     kc_err_t *err)
 {
     kc_memory_task_lease_t *lease = in;
     kc_memory_task_lease_reply_t *reply = out;
     if (kc_tasks_lease (c->store->tasks, lease, c->id, reply, c->when, err) < 0)
         return KC_OPS_REFUSED;
     c->wait_ms = lease->wait_ms;
-    return !reply->granted && c->may_park && lease->wait_ms > 0 ? KC_OPS_PARK : KC_OPS_DONE;
+    return !reply->granted && c->may_park && lease->wait_ms > 0 ? KC_OPS_PARK
+                                                                : KC_OPS_DONE;
 }
 
-// The text of the first member of a JSON object that is valid already, when it has this key and is an
-// object itself; NULL otherwise.  Encoding the document anew would cost as much as storing it.
-static const char *s_first_object (const char *json, size_t size, const char *front, size_t *size_p)
+// The text of the first member of a JSON object that is valid already, when it has this
+// key and is an object itself; NULL otherwise.  Encoding the document anew would cost
+// as much as storing it.
+static const char *s_first_object (const char *json, size_t size, const char *front,
+                                   size_t *size_p)
 {
     size_t n = strlen (front), depth = 0;
     if (size <= n || memcmp (json, front, n) != 0 || json[n] != '{')
@@ -65,7 +72,8 @@ static const char *s_first_object (const char *json, size_t size, const char *fr
     return NULL;
 }
 
-static kc_ops_result_t s_step_append (kc_ops_call_t *c, void *in, void *out, kc_err_t *err)
+static kc_ops_result_t s_step_append (kc_ops_call_t *c, void *in, void *out,
+                                      kc_err_t *err)
 {
     size_t size = 0;
     const char *doc = s_first_object (c->payload, c->payload_size, "{\"doc\":", &size);
@@ -73,13 +81,16 @@ static kc_ops_result_t s_step_append (kc_ops_call_t *c, void *in, void *out, kc_
     return rc < 0 ? KC_OPS_REFUSED : KC_OPS_DONE;
 }
 
-static kc_ops_result_t s_trajectory_get (kc_ops_call_t *c, void *in, void *out, kc_err_t *err)
+static kc_ops_result_t s_trajectory_get (kc_ops_call_t *c, void *in, void *out,
+                                         kc_err_t *err)
 {
     (void)out;
-    return kc_steps_get (c->store->steps, in, &c->raw, err) < 0 ? KC_OPS_REFUSED : KC_OPS_DONE;
+    return kc_steps_get (c->store->steps, in, &c->raw, err) < 0 ? KC_OPS_REFUSED
+                                                                : KC_OPS_DONE;
 }
 
-static kc_ops_result_t s_events_read (kc_ops_call_t *c, void *in, void *out, kc_err_t *err)
+static kc_ops_result_t s_events_read (kc_ops_call_t *c, void *in, void *out,
+                                      kc_err_t *err)
 {
     kc_memory_events_read_t *read = in;
     kc_memory_events_read_reply_t *reply = out;
@@ -87,13 +98,15 @@ static kc_ops_result_t s_events_read (kc_ops_call_t *c, void *in, void *out, kc_
     if (kc_events_read (c->store->events, read, reply, &at_end, err) < 0)
         return KC_OPS_REFUSED;
     c->wait_ms = read->wait_ms;
-    if (reply->n_events > 0 || !at_end || read->from_now || !c->may_park || read->wait_ms == 0)
+    if (reply->n_events > 0 || !at_end || read->from_now || !c->may_park
+        || read->wait_ms == 0)
         return KC_OPS_DONE;
     read->after = reply->last; // what was looked at is not looked at again
     return KC_OPS_PARK;
 }
 
-static kc_ops_result_t s_method_match (kc_ops_call_t *c, void *in, void *out, kc_err_t *err)
+static kc_ops_result_t s_method_match (kc_ops_call_t *c, void *in, void *out,
+                                       kc_err_t *err)
 {
     kc_memory_method_match_t *match = in;
     kc_memory_method_match_reply_t *reply = out;
@@ -105,14 +118,15 @@ static kc_ops_result_t s_method_match (kc_ops_call_t *c, void *in, void *out, kc
     }
     reply->diagnosis = kc_memory_diagnosis_new ();
     if (rc == 0)
-        rc = kc_match (kc_methods_rules (c->store->methods), c->store->records, match, failed,
-                       reply->diagnosis, err);
+        rc = kc_match (kc_methods_rules (c->store->methods), c->store->records, match,
+                       failed, reply->diagnosis, err);
     if (failed)
         kc_map_destroy (&failed);
     return rc < 0 ? KC_OPS_REFUSED : KC_OPS_DONE;
 }
 
-static kc_ops_result_t s_verdict_lookup (kc_ops_call_t *c, void *in, void *out, kc_err_t *err)
+static kc_ops_result_t s_verdict_lookup (kc_ops_call_t *c, void *in, void *out,
+                                         kc_err_t *err)
 {
     kc_memory_verdict_lookup_t *lookup = in;
     kc_memory_verdict_lookup_reply_t *reply = out;
@@ -122,7 +136,8 @@ static kc_ops_result_t s_verdict_lookup (kc_ops_call_t *c, void *in, void *out, 
 
 static kc_ops_result_t s_blob_put (kc_ops_call_t *c, void *in, void *out, kc_err_t *err)
 {
-    int rc = kc_blobs_put (c->store->blobs, in, c->chunk, c->chunk_size, out, c->when->at, err);
+    int rc = kc_blobs_put (c->store->blobs, in, c->chunk, c->chunk_size, out,
+                           c->when->at, err);
     return rc < 0 ? KC_OPS_REFUSED : rc > 0 ? KC_OPS_REFUSED_KEEP : KC_OPS_DONE;
 }
 
@@ -147,9 +162,10 @@ static kc_ops_result_t s_backup (kc_ops_call_t *c, void *in, void *out, kc_err_t
     return KC_OPS_BACKUP; // begun by the service, after the batch
 }
 
-#define ROW(op, name)                                                                              \
-    {                                                                                              \
-        "memory." op, &kc_memory_##name##_type, &kc_memory_##name##_reply_type, s_##name           \
+#define ROW(op, name)                                                                  \
+    {                                                                                  \
+        "memory." op, &kc_memory_##name##_type, &kc_memory_##name##_reply_type,        \
+            s_##name                                                                   \
     }
 static const kc_ops_row_t s_table[] = {
     ROW ("step.append", step_append),

@@ -44,7 +44,7 @@ struct kc_service {
     bool broken;
     kc_when_t when;
     int64_t last_tick, last_work, last_minute, next_sweep;
-    bool moved; // written since the last checkpoint
+    bool moved;          // written since the last checkpoint
     s_answer_t *answers; // of the present batch
     size_t n_answers;
     kc_backup_t *backup;
@@ -53,12 +53,17 @@ struct kc_service {
 };
 
 static const char *const s_ops[] = {
-    "memory.task.create",  "memory.task.get",       "memory.task.list",    "memory.task.cancel",
-    "memory.task.lease",   "memory.task.renew",     "memory.task.finish",  "memory.step.append",
-    "memory.trajectory.get", "memory.events.read",  "memory.method.match", "memory.method.list",
-    "memory.method.show",  "memory.method.put",     "memory.verdict.lookup", "memory.llm.begin",
-    "memory.llm.end",      "memory.blob.put",       "memory.blob.get",     "memory.stats",
-    "memory.backup",       NULL,
+    "memory.task.create",    "memory.task.get",
+    "memory.task.list",      "memory.task.cancel",
+    "memory.task.lease",     "memory.task.renew",
+    "memory.task.finish",    "memory.step.append",
+    "memory.trajectory.get", "memory.events.read",
+    "memory.method.match",   "memory.method.list",
+    "memory.method.show",    "memory.method.put",
+    "memory.verdict.lookup", "memory.llm.begin",
+    "memory.llm.end",        "memory.blob.put",
+    "memory.blob.get",       "memory.stats",
+    "memory.backup",         NULL,
 };
 
 const char *const *kc_service_ops (void)
@@ -78,7 +83,8 @@ static void s_free_request (s_request_t *q)
 static void s_refuse (kc_service_t *self, s_request_t *q, const kc_err_t *err)
 {
     self->counts.refused++;
-    self->out.refuse (self->out.arg, q->r.id, err, err->code == KC_EBUSY ? KC_SERVICE_RETRY_MS : 0);
+    self->out.refuse (self->out.arg, q->r.id, err,
+                      err->code == KC_EBUSY ? KC_SERVICE_RETRY_MS : 0);
     s_free_request (q);
 }
 
@@ -105,7 +111,8 @@ static void s_unpark (kc_service_t *self, s_request_t *q)
     s_enqueue (self, q);
 }
 
-kc_service_t *kc_service_new (kc_store_t *store, const kc_service_out_t *out, int64_t now)
+kc_service_t *kc_service_new (kc_store_t *store, const kc_service_out_t *out,
+                              int64_t now)
 {
     kc_service_t *self = kc_calloc (1, sizeof *self);
     self->store = store;
@@ -147,11 +154,13 @@ void kc_service_submit (kc_service_t *self, const kc_service_request_t *request)
     q->op = kc_ops_find (request->op);
     kc_err_t err = {0};
     if (!q->op)
-        kc_fail (&err, KC_EUNSUPPORTED, "the memory service has no operation %.64s", request->op);
-    else if (!q->op->run)
-        kc_fail (&err, KC_EUNSUPPORTED,
-                 "%s: model calls are not kept by this version; run without an LLM provider",
+        kc_fail (&err, KC_EUNSUPPORTED, "the memory service has no operation %.64s",
                  request->op);
+    else if (!q->op->run)
+        kc_fail (
+            &err, KC_EUNSUPPORTED,
+            "%s: model calls are not kept by this version; run without an LLM provider",
+            request->op);
     else if (self->n_queue >= KC_SERVICE_QUEUE)
         kc_fail (&err, KC_EBUSY, "%d requests wait already", KC_SERVICE_QUEUE);
     if (err.code != KC_OK)
@@ -168,12 +177,12 @@ void kc_service_cancel (kc_service_t *self, const char *id)
     for (int i = 0; i < 2; i++) {
         s_request_t *q;
         TAILQ_FOREACH (q, lists[i], link)
-            if (strcmp (q->r.id, id) == 0) {
-                TAILQ_REMOVE (lists[i], q, link);
-                *(i == 0 ? &self->n_queue : &self->n_parked) -= 1;
-                s_refuse (self, q, &err);
-                return;
-            }
+        if (strcmp (q->r.id, id) == 0) {
+            TAILQ_REMOVE (lists[i], q, link);
+            *(i == 0 ? &self->n_queue : &self->n_parked) -= 1;
+            s_refuse (self, q, &err);
+            return;
+        }
     }
     if (self->backup_request && strcmp (self->backup_request->r.id, id) == 0) {
         kc_backup_destroy (&self->backup);
@@ -214,13 +223,14 @@ static void s_add_stats (const kc_service_t *self, kc_memory_stats_reply_t *out)
     kc_store_stat (out, "refused", (double)c->refused);
     kc_store_stat (out, "batches", (double)c->batches);
     kc_store_stat (out, "batch_largest", (double)c->largest);
-    kc_store_stat (out, "commit_ms_mean", c->batches ? (double)c->commit_ns / 1e6 / (double)c->batches : 0);
+    kc_store_stat (out, "commit_ms_mean",
+                   c->batches ? (double)c->commit_ns / 1e6 / (double)c->batches : 0);
     kc_store_stat (out, "queued", (double)self->n_queue);
     kc_store_stat (out, "waiting", (double)self->n_parked);
 }
 
-static void s_take_answer (kc_service_t *self, s_request_t *q, kc_ops_call_t *call, const void *reply,
-                           kc_err_t *err)
+static void s_take_answer (kc_service_t *self, s_request_t *q, kc_ops_call_t *call,
+                           const void *reply, kc_err_t *err)
 {
     s_answer_t *a = &self->answers[self->n_answers++];
     *a = (s_answer_t){.request = q};
@@ -235,8 +245,9 @@ static void s_take_answer (kc_service_t *self, s_request_t *q, kc_ops_call_t *ca
             kc_errs_fail (&errs, err);
     }
     if (a->payload && a->payload_size > KC_SERVICE_ANSWER) {
-        kc_fail (err, KC_EINVALID, "the answer has %zu bytes, more than %d; ask for less", a->payload_size,
-                 KC_SERVICE_ANSWER);
+        kc_fail (err, KC_EINVALID,
+                 "the answer has %zu bytes, more than %d; ask for less",
+                 a->payload_size, KC_SERVICE_ANSWER);
         free (a->payload);
         a->payload = NULL;
     }
@@ -256,16 +267,22 @@ static void s_park (kc_service_t *self, s_request_t *q, int64_t wait_ms)
 // Park when there is room, else 'busy'; the request is undone either way by its caller.
 static bool s_may_park (kc_service_t *self, const s_request_t *q)
 {
-    return !self->stopping && !q->last && (q->park_until == 0 || q->park_until > self->when.now);
+    return !self->stopping && !q->last
+           && (q->park_until == 0 || q->park_until > self->when.now);
 }
 
 // Run one request between mark and keep/undo.  -1 only when the store failed.
 static int s_run (kc_service_t *self, s_request_t *q, kc_err_t *err)
 {
     kc_err_t refusal = {0};
-    kc_ops_call_t call = {.store = self->store, .when = &self->when, .id = q->r.id,
-                          .payload = q->r.payload, .payload_size = q->r.payload_size, .chunk = q->r.chunk,
-                          .chunk_size = q->r.chunk_size, .may_park = s_may_park (self, q)};
+    kc_ops_call_t call = {.store = self->store,
+                          .when = &self->when,
+                          .id = q->r.id,
+                          .payload = q->r.payload,
+                          .payload_size = q->r.payload_size,
+                          .chunk = q->r.chunk,
+                          .chunk_size = q->r.chunk_size,
+                          .may_park = s_may_park (self, q)};
     void *reply = kc_type_new (q->op->out);
     self->counts.requests += q->park_until == 0;
     kc_ops_result_t result = KC_OPS_REFUSED;
@@ -278,13 +295,15 @@ static int s_run (kc_service_t *self, s_request_t *q, kc_err_t *err)
         rc = result == KC_OPS_REFUSED ? kc_store_undo (self->store, err)
                                       : kc_store_keep (self->store, err);
     if (rc == 0 && result == KC_OPS_PARK && self->n_parked >= KC_SERVICE_PARKED) {
-        kc_fail (&refusal, KC_EBUSY, "%d requests wait for events already", KC_SERVICE_PARKED);
+        kc_fail (&refusal, KC_EBUSY, "%d requests wait for events already",
+                 KC_SERVICE_PARKED);
         result = KC_OPS_REFUSED;
     }
     if (rc == 0 && result == KC_OPS_PARK) {
         if (q->op->in == &kc_memory_events_read_type) {
             const kc_memory_events_read_t *read = q->in;
-            q->ord = read->task ? kc_tasks_ord (self->store->tasks, read->task, NULL) : 0;
+            q->ord =
+                read->task ? kc_tasks_ord (self->store->tasks, read->task, NULL) : 0;
         }
         s_park (self, q, call.wait_ms);
     }
@@ -326,8 +345,9 @@ static void s_send_answers (kc_service_t *self)
     for (size_t i = 0; i < self->n_answers; i++) {
         s_answer_t *a = &self->answers[i];
         if (a->payload) {
-            self->out.reply (self->out.arg, a->request->r.id, a->payload, a->payload_size,
-                             a->chunk.size ? a->chunk.data : NULL, a->chunk.size);
+            self->out.reply (self->out.arg, a->request->r.id, a->payload,
+                             a->payload_size, a->chunk.size ? a->chunk.data : NULL,
+                             a->chunk.size);
             s_free_request (a->request);
         }
         else
@@ -345,10 +365,10 @@ static void s_wake (kc_service_t *self)
     s_request_t *q, *next;
     for (q = TAILQ_FIRST (&self->parked); q; q = next) {
         next = TAILQ_NEXT (q, link);
-        if (q->op->in == &kc_memory_task_lease_type ? tasks
-                                                    : q->op->in == &kc_memory_events_read_type
-                                                          && kc_events_concern (self->store->events,
-                                                                                q->ord, q->in))
+        if (q->op->in == &kc_memory_task_lease_type
+                ? tasks
+                : q->op->in == &kc_memory_events_read_type
+                      && kc_events_concern (self->store->events, q->ord, q->in))
             s_unpark (self, q);
     }
     kc_events_settle (self->store->events);
@@ -360,13 +380,15 @@ static int s_batch (kc_service_t *self, kc_err_t *err)
     if (kc_store_begin (self->store, err) < 0)
         return -1;
     s_request_t *q;
-    while (count < KC_SERVICE_BATCH && bytes < KC_SERVICE_BATCH_BYTES && (q = s_dequeue (self)) != NULL) {
+    while (count < KC_SERVICE_BATCH && bytes < KC_SERVICE_BATCH_BYTES
+           && (q = s_dequeue (self)) != NULL) {
         size_t before = self->n_answers;
         bytes += q->r.payload_size + q->r.chunk_size;
         if (s_run (self, q, err) < 0)
             return -1;
         if (self->n_answers > before)
-            bytes += self->answers[before].payload_size + self->answers[before].chunk.size;
+            bytes +=
+                self->answers[before].payload_size + self->answers[before].chunk.size;
         count++;
     }
     int64_t start = kc_clock_ns ();
@@ -496,7 +518,8 @@ void kc_service_tick (kc_service_t *self, int64_t now)
         return;
     s_time (self, now);
     kc_err_t err = {0};
-    // A process that was stopped cannot know whether renewals wait in its socket: be generous.
+    // A process that was stopped cannot know whether renewals wait in its socket: be
+    // generous.
     int64_t late = now - self->last_tick;
     if (late > KC_SERVICE_LATE_MS)
         kc_tasks_extend (self->store->tasks, late);

@@ -18,8 +18,8 @@
 #include "common/util/kc_mem.h"
 
 struct kc_backup {
-    char *path, *part;   // final and temporary name
-    sqlite3 *to;         // the copy; the check thread owns it from the last page on
+    char *path, *part;    // final and temporary name
+    sqlite3 *to;          // the copy; the check thread owns it from the last page on
     sqlite3_backup *copy; // NULL once all pages are there
     int64_t pages, page_size;
     bool finished;
@@ -32,7 +32,8 @@ struct kc_backup {
 kc_backup_t *kc_backup_new (kc_db_t *db, const char *path, kc_err_t *err)
 {
     if (path[0] != '/') {
-        kc_fail (err, KC_EINVALID, "backup path \"%.200s\": give an absolute one", path);
+        kc_fail (err, KC_EINVALID, "backup path \"%.200s\": give an absolute one",
+                 path);
         return NULL;
     }
     if (kc_fs_exists (path)) {
@@ -43,8 +44,9 @@ kc_backup_t *kc_backup_new (kc_db_t *db, const char *path, kc_err_t *err)
     self->path = kc_strdup (path);
     self->part = kc_asprintf ("%s.part", path);
     unlink (self->part); // of a backup that was cut
-    int rc = sqlite3_open_v2 (self->part, &self->to,
-                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    int rc = sqlite3_open_v2 (
+        self->part, &self->to,
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (rc == SQLITE_OK)
         self->copy = sqlite3_backup_init (self->to, "main", kc_db_handle (db), "main");
     if (!self->copy) {
@@ -75,20 +77,24 @@ static void *s_check (void *arg)
     kc_backup_t *self = arg;
     sqlite3_stmt *q = NULL;
     bool good = false;
-    if (sqlite3_prepare_v2 (self->to, "PRAGMA integrity_check (1)", -1, &q, NULL) == SQLITE_OK
+    if (sqlite3_prepare_v2 (self->to, "PRAGMA integrity_check (1)", -1, &q, NULL)
+            == SQLITE_OK
         && sqlite3_step (q) == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text (q, 0);
         good = text && strcmp (text, "ok") == 0;
         if (!good)
-            kc_fail (&self->verdict, KC_EIO, "the copy is damaged: %.300s", text ? text : "");
+            kc_fail (&self->verdict, KC_EIO, "the copy is damaged: %.300s",
+                     text ? text : "");
     }
     else
-        kc_fail (&self->verdict, KC_EIO, "the copy cannot be checked: %s", sqlite3_errmsg (self->to));
+        kc_fail (&self->verdict, KC_EIO, "the copy cannot be checked: %s",
+                 sqlite3_errmsg (self->to));
     sqlite3_finalize (q);
     if (good && s_flush (self->part, &self->verdict) == 0) {
         char *folder = kc_strdup (self->path);
         if (rename (self->part, self->path) < 0)
-            kc_fail_errno (&self->verdict, errno, "cannot name the backup %.200s", self->path);
+            kc_fail_errno (&self->verdict, errno, "cannot name the backup %.200s",
+                           self->path);
         else
             s_flush (dirname (folder), &self->verdict);
         free (folder);
@@ -117,9 +123,11 @@ static int s_copy (kc_backup_t *self, kc_err_t *err)
     sqlite3_backup_finish (self->copy);
     self->copy = NULL;
     if (rc != SQLITE_DONE)
-        return kc_fail (err, KC_EIO, "backup %.200s: %s", self->path, sqlite3_errstr (rc));
+        return kc_fail (err, KC_EIO, "backup %.200s: %s", self->path,
+                        sqlite3_errstr (rc));
     struct stat st;
-    self->page_size = stat (self->part, &st) == 0 && self->pages > 0 ? st.st_size / self->pages : 0;
+    self->page_size =
+        stat (self->part, &st) == 0 && self->pages > 0 ? st.st_size / self->pages : 0;
     return s_start_check (self, err);
 }
 

@@ -15,7 +15,8 @@
 #include "common/util/kc_log.h"
 #include "common/util/kc_mem.h"
 
-// Settings of every connection; journal_mode is apart because it depends on the file system.
+// Settings of every connection; journal_mode is apart because it depends on the file
+// system.
 static const char SQL_SETTINGS[] = "PRAGMA synchronous = FULL;"
                                    "PRAGMA foreign_keys = ON;"
                                    "PRAGMA trusted_schema = OFF;"
@@ -83,8 +84,8 @@ static int s_fail (kc_db_t *self, int rc, const char *doing, kc_err_t *err)
     if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
         remedy = "; restore a backup (kclaw memory restore)";
     kc_err_t e = {0};
-    kc_fail (&e, code, "%s: %s: %s (%d)%s", self->path, doing, sqlite3_errmsg (self->db), rc,
-             remedy);
+    kc_fail (&e, code, "%s: %s: %s (%d)%s", self->path, doing,
+             sqlite3_errmsg (self->db), rc, remedy);
     if (s_is_final (rc) && !self->broken) {
         self->broken = true;
         self->why = e;
@@ -127,10 +128,11 @@ static int s_check_place (kc_db_t *self, bool allow, kc_err_t *err)
         return kc_fail_errno (err, e, "cannot look at the folder of %s", self->path);
     bool network = s_is_network ((long)st.f_type);
     if (network && !allow)
-        return kc_fail (err, KC_EREFUSED,
-                        "%s is on a network file system, where the log of SQLite is not safe; "
-                        "use a local --data, or --allow-network-fs for the slow mode",
-                        self->path);
+        return kc_fail (
+            err, KC_EREFUSED,
+            "%s is on a network file system, where the log of SQLite is not safe; "
+            "use a local --data, or --allow-network-fs for the slow mode",
+            self->path);
     if ((st.f_type & 0xffffffffL) == OVERLAY)
         kc_log (KC_WARN, "db.overlay", "path", "s", self->path, "text", "s",
                 "the data dies with the container", NULL);
@@ -145,10 +147,11 @@ static int s_check_owner (kc_db_t *self, kc_err_t *err)
         || kc_db_int (self, err, 0, &tables, SQL_ANY_TABLE, "") < 0)
         return -1;
     if (tables > 0 && id != KC_DB_APPLICATION)
-        return kc_fail (err, KC_EREFUSED,
-                        "%s is a database of another program (application id %lld); choose "
-                        "another --data",
-                        self->path, (long long)id);
+        return kc_fail (
+            err, KC_EREFUSED,
+            "%s is a database of another program (application id %lld); choose "
+            "another --data",
+            self->path, (long long)id);
     return 0;
 }
 
@@ -157,9 +160,9 @@ static int s_configure (kc_db_t *self, kc_err_t *err)
     static const struct {
         int op, value;
     } flags[] = {
-        {SQLITE_DBCONFIG_DEFENSIVE, 1},      {SQLITE_DBCONFIG_DQS_DML, 0},
-        {SQLITE_DBCONFIG_DQS_DDL, 0},        {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-        {SQLITE_DBCONFIG_ENABLE_FKEY, 1},    {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},   {SQLITE_DBCONFIG_DQS_DML, 0},
+        {SQLITE_DBCONFIG_DQS_DDL, 0},     {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        {SQLITE_DBCONFIG_ENABLE_FKEY, 1}, {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
     };
     for (size_t i = 0; i < KC_COUNT (flags); i++) {
         int now = -1;
@@ -177,7 +180,8 @@ static int s_configure (kc_db_t *self, kc_err_t *err)
     bool right = mode && strcmp (mode, self->wal ? "wal" : "delete") == 0;
     kc_db_done (q);
     if (!right)
-        return kc_fail (err, KC_EIO, "%s: the journal mode could not be set", self->path);
+        return kc_fail (err, KC_EIO, "%s: the journal mode could not be set",
+                        self->path);
     return 0;
 }
 
@@ -193,8 +197,8 @@ kc_db_t *kc_db_open (const kc_db_config_t *config, kc_err_t *err)
         || (self->lock = kc_fs_lock (lock, err)) < 0)
         goto out;
     rc = sqlite3_open_v2 (self->path, &self->db,
-                          SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
-                              | SQLITE_OPEN_EXRESCODE,
+                          SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                              | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
                           config->vfs);
     if (rc != SQLITE_OK) {
         s_fail (self, rc, "cannot open", err);
@@ -262,7 +266,8 @@ static sqlite3_stmt *s_prepared (kc_db_t *self, const char *sql, kc_err_t *err)
             return self->cached[i].stmt;
     kc_assert (self->n_cached < KC_DB_STATEMENTS_MAX);
     sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v3 (self->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL);
+    int rc =
+        sqlite3_prepare_v3 (self->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL);
     if (rc != SQLITE_OK) {
         s_fail (self, rc, sql, err);
         return NULL;
@@ -278,7 +283,8 @@ static int s_bind (sqlite3_stmt *stmt, const char *types, va_list args)
     int rc = SQLITE_OK;
     for (int i = 0; types[i] && rc == SQLITE_OK; i++) {
         if (types[i] == 's')
-            rc = sqlite3_bind_text (stmt, i + 1, va_arg (args, const char *), -1, SQLITE_STATIC);
+            rc = sqlite3_bind_text (stmt, i + 1, va_arg (args, const char *), -1,
+                                    SQLITE_STATIC);
         else if (types[i] == 'i')
             rc = sqlite3_bind_int64 (stmt, i + 1, va_arg (args, int64_t));
         else if (types[i] == 'f')
@@ -286,7 +292,8 @@ static int s_bind (sqlite3_stmt *stmt, const char *types, va_list args)
         else if (types[i] == 'b') {
             const void *data = va_arg (args, const void *);
             size_t size = va_arg (args, size_t);
-            rc = sqlite3_bind_blob64 (stmt, i + 1, data ? data : "", size, SQLITE_STATIC);
+            rc = sqlite3_bind_blob64 (stmt, i + 1, data ? data : "", size,
+                                      SQLITE_STATIC);
         }
         else {
             kc_assert (types[i] == '0');
@@ -296,13 +303,14 @@ static int s_bind (sqlite3_stmt *stmt, const char *types, va_list args)
     return rc;
 }
 
-static sqlite3_stmt *s_start (kc_db_t *self, kc_err_t *err, const char *sql, const char *types,
-                              va_list args)
+static sqlite3_stmt *s_start (kc_db_t *self, kc_err_t *err, const char *sql,
+                              const char *types, va_list args)
 {
     sqlite3_stmt *stmt = s_prepared (self, sql, err);
     if (!stmt)
         return NULL;
-    kc_assert (!sqlite3_stmt_busy (stmt)); // a nested use of one statement is our defect
+    kc_assert (
+        !sqlite3_stmt_busy (stmt)); // a nested use of one statement is our defect
     int rc = s_bind (stmt, types, args);
     if (rc != SQLITE_OK) {
         s_fail (self, rc, sql, err);
@@ -311,7 +319,8 @@ static sqlite3_stmt *s_start (kc_db_t *self, kc_err_t *err, const char *sql, con
     return stmt;
 }
 
-sqlite3_stmt *kc_db_query (kc_db_t *self, kc_err_t *err, const char *sql, const char *types, ...)
+sqlite3_stmt *kc_db_query (kc_db_t *self, kc_err_t *err, const char *sql,
+                           const char *types, ...)
 {
     va_list args;
     va_start (args, types);
@@ -338,7 +347,8 @@ void kc_db_done (sqlite3_stmt *stmt)
 {
     if (stmt) {
         sqlite3_reset (stmt);
-        sqlite3_clear_bindings (stmt); // what was bound belongs to the caller and may go now
+        sqlite3_clear_bindings (
+            stmt); // what was bound belongs to the caller and may go now
     }
 }
 
@@ -356,8 +366,8 @@ int kc_db_run (kc_db_t *self, kc_err_t *err, const char *sql, const char *types,
     return rc < 0 ? -1 : sqlite3_changes (self->db);
 }
 
-int kc_db_int (kc_db_t *self, kc_err_t *err, int64_t missing, int64_t *out, const char *sql,
-               const char *types, ...)
+int kc_db_int (kc_db_t *self, kc_err_t *err, int64_t missing, int64_t *out,
+               const char *sql, const char *types, ...)
 {
     va_list args;
     va_start (args, types);
@@ -432,7 +442,8 @@ bool kc_db_in_transaction (const kc_db_t *self)
 void kc_db_checkpoint (kc_db_t *self)
 {
     if (self->wal && !self->broken)
-        sqlite3_wal_checkpoint_v2 (self->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+        sqlite3_wal_checkpoint_v2 (self->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL,
+                                   NULL);
 }
 
 int64_t kc_db_wal_bytes (const kc_db_t *self)

@@ -13,13 +13,13 @@ void kc_event_text_candidate (kc_buf_t *out, const kc_candidate_t *c)
     for (size_t i = 0; i < c->n_changes && i < CHANGES_SHOWN; i++) {
         const kc_candidate_change_t *change = &c->changes[i];
         kc_buf_printf (out, "%s%s %s%s%s", i ? ", " : "", change->name,
-                       change->from ? change->from : "", change->from ? " -> " : "= ", change->to);
+                       change->from ? change->from : "", change->from ? " -> " : "= ",
+                       change->to);
     }
     if (c->n_changes > CHANGES_SHOWN)
         kc_buf_printf (out, " and %zu more", c->n_changes - CHANGES_SHOWN);
     if (c->n_changes == 0)
-        kc_buf_printf (out, "%s program",
-                       kc_candidate_writer_name (c->writer));
+        kc_buf_printf (out, "%s program", kc_candidate_writer_name (c->writer));
     if (c->method && *c->method)
         kc_buf_printf (out, " (%s)", c->method);
 }
@@ -49,13 +49,15 @@ static void s_evidence (kc_buf_t *out, const kc_evidence_t *e)
 {
     kc_buf_puts (out, "profiled");
     if (e->has_total_us)
-        kc_buf_printf (out, ": %.4g us%s", e->total_us, e->estimate ? " (estimate)" : "");
+        kc_buf_printf (out, ": %.4g us%s", e->total_us,
+                       e->estimate ? " (estimate)" : "");
     if (e->has_floor_share)
         kc_buf_printf (out, ", %.0f %% of the floor", 100 * e->floor_share);
     if (e->n_steps > 0) {
         kc_buf_printf (out, "; heaviest %s", e->steps[0].kernel);
         if (e->n_steps > 1 && e->steps[0].has_time_share)
-            kc_buf_printf (out, " with %.0f %% of the time", 100 * e->steps[0].time_share);
+            kc_buf_printf (out, " with %.0f %% of the time",
+                           100 * e->steps[0].time_share);
     }
 }
 
@@ -72,14 +74,15 @@ static void s_diagnosis (kc_buf_t *out, const kc_memory_diagnosis_t *d)
     if (d->n_bottlenecks == 0)
         kc_buf_puts (out, "no known bottleneck");
     else
-        kc_buf_printf (out, "bottleneck %s%s%s (%.0f %% of the time)", d->bottlenecks[0].id,
-                       d->bottlenecks[0].kernel ? " in " : "",
+        kc_buf_printf (out, "bottleneck %s%s%s (%.0f %% of the time)",
+                       d->bottlenecks[0].id, d->bottlenecks[0].kernel ? " in " : "",
                        d->bottlenecks[0].kernel ? d->bottlenecks[0].kernel : "",
                        100 * d->bottlenecks[0].weight);
     if (n == 0)
         kc_buf_puts (out, "; no method is allowed");
     else
-        kc_buf_printf (out, "; %zu method%s allowed, first %s", n, n == 1 ? "" : "s", first);
+        kc_buf_printf (out, "; %zu method%s allowed, first %s", n, n == 1 ? "" : "s",
+                       first);
 }
 
 static void s_plan (kc_buf_t *out, const kc_memory_plan_t *p)
@@ -94,21 +97,24 @@ static void s_plan (kc_buf_t *out, const kc_memory_plan_t *p)
 
 static void s_card (kc_buf_t *out, const kc_card_t *card)
 {
-    kc_buf_printf (out, "inspected: %s on %s", card->text ? card->text : card->name, card->device->gpu);
+    kc_buf_printf (out, "inspected: %s on %s", card->text ? card->text : card->name,
+                   card->device->gpu);
     kc_buf_printf (out, ", floor %.4g us", card->floor->us);
 }
 
-void kc_event_text_step (kc_buf_t *out, const kc_memory_step_append_t *in, const char *summary)
+void kc_event_text_step (kc_buf_t *out, const kc_memory_step_append_t *in,
+                         const char *summary)
 {
     const kc_memory_step_doc_t *doc = in->doc;
     if (in->lane > 0)
-        kc_buf_printf (out, "round %lld lane %lld: ", (long long)in->round, (long long)in->lane);
+        kc_buf_printf (out, "round %lld lane %lld: ", (long long)in->round,
+                       (long long)in->lane);
     else
         kc_buf_printf (out, "round %lld: ", (long long)in->round);
     if (doc->error) {
         kc_buf_printf (out, "%s gave nothing: %s (%s)",
-                       kc_memory_step_kind_name (in->step),
-                       doc->error->text, doc->error->code);
+                       kc_memory_step_kind_name (in->step), doc->error->text,
+                       doc->error->code);
         return;
     }
     switch (in->step) {
@@ -123,7 +129,8 @@ void kc_event_text_step (kc_buf_t *out, const kc_memory_step_append_t *in, const
         break;
     case KC_MEMORY_STEP_KIND_REPAIR:
         if (doc->repair)
-            kc_buf_printf (out, "%s %s: %s", doc->repair->gave_up ? "gave up on" : "repaired by",
+            kc_buf_printf (out, "%s %s: %s",
+                           doc->repair->gave_up ? "gave up on" : "repaired by",
                            doc->repair->rule, doc->repair->why);
         else {
             kc_buf_puts (out, "repaired: ");
@@ -154,5 +161,6 @@ void kc_event_text_best (kc_buf_t *out, const kc_memory_best_t *best)
         kc_buf_printf (out, "%.3gx over the baseline, ", best->speedup);
     if (best->has_floor_share)
         kc_buf_printf (out, "%.0f %% of the floor, ", 100 * best->floor_share);
-    kc_buf_printf (out, "round %lld%s", (long long)best->round, best->estimate ? " (estimate)" : "");
+    kc_buf_printf (out, "round %lld%s", (long long)best->round,
+                   best->estimate ? " (estimate)" : "");
 }

@@ -1,13 +1,15 @@
-/* kc_methods.h - expert methods and bottleneck classes: rows, their overlay, and the rules in memory
+/* kc_methods.h - expert methods and bottleneck classes: rows, their overlay, and the
+ * rules in memory
  *
- * Files of the experts folder are the source 'shipped'; they replace the shipped rows when their
- * digest changes.  What a person puts is the source 'user'; it stands over a shipped row with the same
- * id and survives every upgrade.  Nothing is admitted whose clauses do not pass kc_clauses_check or
- * whose bottlenecks name a method that does not exist.  A user row that stops being admissible (a
- * field was renamed) is left out with a warning, never fatal.
+ * Files of the experts folder are the source 'shipped'; they replace the shipped rows
+ * when their digest changes.  What a person puts is the source 'user'; it stands over a
+ * shipped row with the same id and survives every upgrade.  Nothing is admitted whose
+ * clauses do not pass kc_clauses_check or whose bottlenecks name a method that does not
+ * exist.  A user row that stops being admissible (a field was renamed) is left out with
+ * a warning, never fatal.
  *
- * The text index is an ordinary FTS5 table written together with the rows; words of a query are
- * quoted, so its text is never a query language.
+ * The text index is an ordinary FTS5 table written together with the rows; words of a
+ * query are quoted, so its text is never a query language.
  */
 #ifndef KC_METHODS_H
 #define KC_METHODS_H
@@ -53,11 +55,14 @@ typedef struct kc_rules { // valid until the next put or ship
 kc_methods_t *kc_methods_new (kc_db_t *db, const kc_records_t *records, kc_err_t *err);
 void kc_methods_destroy (kc_methods_t **self_p);
 
-// Load every *.json of a folder as 'shipped'; nothing happens when they are the ones loaded before.
-// Makes its own transaction.  A bad file refuses the whole set and names file and place.
-int kc_methods_ship (kc_methods_t *self, const char *dir, const kc_when_t *when, kc_err_t *err);
+// Load every *.json of a folder as 'shipped'; nothing happens when they are the ones
+// loaded before. Makes its own transaction.  A bad file refuses the whole set and names
+// file and place.
+int kc_methods_ship (kc_methods_t *self, const char *dir, const kc_when_t *when,
+                     kc_err_t *err);
 int kc_methods_put (kc_methods_t *self, const kc_memory_method_put_t *in,
-                    kc_memory_method_put_reply_t *out, const kc_when_t *when, kc_err_t *err);
+                    kc_memory_method_put_reply_t *out, const kc_when_t *when,
+                    kc_err_t *err);
 int kc_methods_list (kc_methods_t *self, const kc_memory_method_list_t *in,
                      kc_memory_method_list_reply_t *out, kc_err_t *err);
 int kc_methods_show (kc_methods_t *self, const kc_memory_method_show_t *in,

@@ -1,8 +1,10 @@
 /* kc_migrate.h - the versions of memory.db and the way from each to the next
  *
- * user_version in the file's header is the version.  Each step runs in one transaction together with
- * the change of user_version and a check; before the first step over existing data a backup
- * "<path>.v<N>.bak" is written.  A file newer than this program is refused, never changed.
+ * user_version in the file's header is the version.  Each step runs in one transaction
+ * together with the change of user_version and a check; before the first step over
+ * existing data a backup
+ * "<path>.v<N>.bak" is written.  A file newer than this program is refused, never
+ * changed.
  */
 #ifndef KC_MIGRATE_H
 #define KC_MIGRATE_H

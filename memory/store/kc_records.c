@@ -10,12 +10,14 @@
 #include "common/util/kc_mem.h"
 
 static const char SQL_ADD[] =
-    "INSERT INTO method_record (method, bottleneck, gpu, structure, wins, losses, log_gain, changed) "
-    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO UPDATE SET wins = wins + excluded.wins, "
+    "INSERT INTO method_record (method, bottleneck, gpu, structure, wins, losses, "
+    "log_gain, changed) "
+    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO UPDATE SET wins = wins + "
+    "excluded.wins, "
     "losses = losses + excluded.losses, log_gain = log_gain + excluded.log_gain, "
     "changed = excluded.changed";
-static const char SQL_ALL[] =
-    "SELECT method, bottleneck, gpu, structure, wins, losses, log_gain FROM method_record";
+static const char SQL_ALL[] = "SELECT method, bottleneck, gpu, structure, wins, "
+                              "losses, log_gain FROM method_record";
 
 // How much an outcome counts that was seen in another context; all equal counts 1.
 #define OTHER_BOTTLENECK 0.4
@@ -84,8 +86,8 @@ int kc_records_reload (kc_records_t *self, kc_err_t *err)
     sqlite3_stmt *q = kc_db_query (self->db, err, SQL_ALL, "");
     int rc = q ? 0 : -1;
     while (q && (rc = kc_db_step (self->db, q, err)) > 0) {
-        kc_record_context_t at = {kc_db_text (q, 0), kc_db_text (q, 1), kc_db_text (q, 2),
-                                  kc_db_text (q, 3)};
+        kc_record_context_t at = {kc_db_text (q, 0), kc_db_text (q, 1),
+                                  kc_db_text (q, 2), kc_db_text (q, 3)};
         s_row_t *r = s_find (self, &at, true);
         r->wins = sqlite3_column_int64 (q, 4);
         r->losses = sqlite3_column_int64 (q, 5);
@@ -113,15 +115,16 @@ void kc_records_destroy (kc_records_t **self_p)
     *self_p = NULL;
 }
 
-int kc_records_add (kc_records_t *self, const kc_record_context_t *at, bool won, double gain,
-                    const char *when, kc_err_t *err)
+int kc_records_add (kc_records_t *self, const kc_record_context_t *at, bool won,
+                    double gain, const char *when, kc_err_t *err)
 {
     kc_record_context_t place = *at;
     if (self->n_rows >= KC_RECORDS_MAX && !s_find (self, at, false))
         place.bottleneck = place.gpu = place.structure = "";
     double log_gain = won && isfinite (gain) && gain > 1 ? log (gain) : 0;
-    if (kc_db_run (self->db, err, SQL_ADD, "ssssiifs", place.method, place.bottleneck, place.gpu,
-                   place.structure, (int64_t)won, (int64_t)!won, log_gain, when)
+    if (kc_db_run (self->db, err, SQL_ADD, "ssssiifs", place.method, place.bottleneck,
+                   place.gpu, place.structure, (int64_t)won, (int64_t)!won, log_gain,
+                   when)
         < 0)
         return -1;
     s_row_t *r = s_find (self, &place, true);
@@ -142,7 +145,8 @@ void kc_records_settle (kc_records_t *self)
     self->dirty = false;
 }
 
-void kc_records_sum (const kc_records_t *self, const kc_record_context_t *at, kc_record_sum_t *out)
+void kc_records_sum (const kc_records_t *self, const kc_record_context_t *at,
+                     kc_record_sum_t *out)
 {
     memset (out, 0, sizeof *out);
     const s_method_t *m = kc_map_get (self->methods, at->method);

@@ -18,22 +18,26 @@ static const char SQL_CACHE[] = "SELECT count(*) FROM verdict_cache";
 static const char SQL_PAGES[] = "PRAGMA page_count";
 static const char SQL_PAGE_SIZE[] = "PRAGMA page_size";
 
-kc_store_t *kc_store_open (const kc_store_config_t *config, const kc_when_t *when, kc_err_t *err)
+kc_store_t *kc_store_open (const kc_store_config_t *config, const kc_when_t *when,
+                           kc_err_t *err)
 {
     kc_store_t *self = kc_calloc (1, sizeof *self);
     if (!(self->db = kc_db_open (&config->db, err))
         || kc_migrate (self->db, KC_MIGRATE_NEWEST, err) < 0
         || !(self->events = kc_events_new (self->db, err))
         || !(self->blobs = kc_blobs_new (self->db, err))
-        || !(self->tasks = kc_tasks_new (self->db, self->events, self->blobs, when->now, err))
+        || !(self->tasks =
+                 kc_tasks_new (self->db, self->events, self->blobs, when->now, err))
         || !(self->cache = kc_cache_new (self->db, err))
         || !(self->records = kc_records_new (self->db, err))
         || !(self->methods = kc_methods_new (self->db, self->records, err))) {
         kc_store_close (&self);
         return NULL;
     }
-    self->steps = kc_steps_new (self->db, self->tasks, self->events, self->cache, self->records);
-    if (config->experts && kc_methods_ship (self->methods, config->experts, when, err) < 0)
+    self->steps =
+        kc_steps_new (self->db, self->tasks, self->events, self->cache, self->records);
+    if (config->experts
+        && kc_methods_ship (self->methods, config->experts, when, err) < 0)
         kc_store_close (&self);
     return self;
 }
@@ -82,7 +86,8 @@ int kc_store_undo (kc_store_t *self, kc_err_t *err)
 {
     if (kc_db_undo (self->db, err) < 0)
         return -1;
-    return kc_records_dirty (self->records) ? kc_records_reload (self->records, err) : 0;
+    return kc_records_dirty (self->records) ? kc_records_reload (self->records, err)
+                                            : 0;
 }
 
 bool kc_store_broken (const kc_store_t *self, kc_err_t *err)

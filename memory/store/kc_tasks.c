@@ -1,6 +1,6 @@
 // kc_tasks.c - see kc_tasks.h for the rules this class keeps
 
-#include "memory/store/kc_tasks.h"
+#include "memory/store/kc_tasks_own.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,73 +11,51 @@
 #include "common/util/kc_map.h"
 #include "common/util/kc_mem.h"
 
-#define TASK_COLUMNS                                                                               \
-    "task, name, kind, state, epoch, holder, round, steps, spent, best_round, best_lane, "         \
-    "best_hash, best_speedup, best_us, best_floor, best_estimate, reason, created, changed"
-static const char SQL_FIND[] = "SELECT ord, state, epoch, digest FROM task WHERE task = ?1";
+static const char SQL_FIND[] =
+    "SELECT ord, state, epoch, digest FROM task WHERE task = ?1";
 static const char SQL_ORD[] = "SELECT ord FROM task WHERE task = ?1";
-static const char SQL_ADD[] =
-    "INSERT INTO task (task, name, kind, state, ready, document, digest, created, changed) "
-    "VALUES (?1, ?2, ?3, 'queued', ?4, ?5, ?6, ?7, ?7)";
+static const char SQL_ADD[] = "INSERT INTO task (task, name, kind, state, ready, "
+                              "document, digest, created, changed) "
+                              "VALUES (?1, ?2, ?3, 'queued', ?4, ?5, ?6, ?7, ?7)";
 static const char SQL_NEXT_READY[] =
     "UPDATE meta SET value = value + 1 WHERE name = 'ready' RETURNING value";
-static const char SQL_ROW[] = "SELECT " TASK_COLUMNS " FROM task WHERE task = ?1";
-static const char SQL_LIST_NEW[] = "SELECT " TASK_COLUMNS " FROM task WHERE ord < ?1 "
-                                   "AND (?2 IS NULL OR state = ?2) ORDER BY ord DESC LIMIT ?3";
-static const char SQL_LIST_OLD[] = "SELECT " TASK_COLUMNS " FROM task WHERE ord > ?1 "
-                                   "AND (?2 IS NULL OR state = ?2) ORDER BY ord LIMIT ?3";
-static const char SQL_PREFIX[] = "SELECT task FROM task WHERE task >= ?1 AND task < ?2 LIMIT 2";
-static const char SQL_SUFFIX[] = "SELECT task FROM task WHERE substr (task, ?2) = ?1 LIMIT 2";
-static const char SQL_RUNNING[] = "SELECT task, ord, epoch FROM task WHERE state = 'running'";
+static const char SQL_RUNNING[] =
+    "SELECT task, ord, epoch FROM task WHERE state = 'running'";
 static const char SQL_OLDER_BOOT[] =
-    "SELECT task, epoch FROM task WHERE state = 'running' AND holder = ?1 AND boot <> ?2 LIMIT 64";
-static const char SQL_SAME_GRANT[] =
-    "SELECT task, epoch, document FROM task WHERE state = 'running' AND holder = ?1 AND boot = ?2 "
-    "AND grant_id = ?3";
+    "SELECT task, epoch FROM task WHERE state = 'running' AND holder = ?1 AND boot <> "
+    "?2 LIMIT 64";
+static const char SQL_SAME_GRANT[] = "SELECT task, epoch, document FROM task WHERE "
+                                     "state = 'running' AND holder = ?1 AND boot = ?2 "
+                                     "AND grant_id = ?3";
 static const char SQL_FIRST[] = "SELECT ord, task, epoch, document FROM task "
                                 "WHERE state = 'queued' ORDER BY ready LIMIT 1";
-static const char SQL_GRANT[] = "UPDATE task SET state = 'running', epoch = ?2, holder = ?3, "
-                                "boot = ?4, grant_id = ?5, changed = ?6 WHERE ord = ?1";
-static const char SQL_RELEASE[] = "UPDATE task SET state = 'queued', holder = NULL, boot = NULL, "
-                                  "grant_id = NULL, ready = ?2, changed = ?3 WHERE task = ?1 "
-                                  "AND state = 'running' RETURNING ord";
-static const char SQL_END[] = "UPDATE task SET state = ?2, reason = ?3, epoch = ?4, holder = NULL, "
-                              "boot = NULL, grant_id = NULL, changed = ?5 WHERE ord = ?1";
-static const char SQL_BEST[] = "UPDATE task SET best_round = ?2, best_lane = ?3, best_hash = ?4, "
-                               "best_speedup = ?5, best_us = ?6, best_floor = ?7, "
-                               "best_estimate = ?8 WHERE ord = ?1";
-static const char SQL_DOCUMENT[] = "SELECT document FROM task WHERE task = ?1";
-static const char SQL_CARD[] = "SELECT doc FROM step WHERE task = ?1 AND step = 'inspect' "
-                               "ORDER BY seq DESC LIMIT 1";
-static const char SQL_STEPS_AT[] = "SELECT doc FROM step WHERE task = ?1 AND round = ?2 "
-                                   "AND lane = ?3 AND step IN ('code','repair','evaluate') "
-                                   "ORDER BY seq";
-
-typedef struct s_lease {
-    int64_t until; // monotonic ms
-    int64_t epoch;
-} s_lease_t;
-
-struct kc_tasks {
-    kc_db_t *db;
-    kc_events_t *events;
-    kc_blobs_t *blobs;
-    kc_map_t *leases; // task -> s_lease_t
-    bool woke;
-};
+static const char SQL_GRANT[] =
+    "UPDATE task SET state = 'running', epoch = ?2, holder = ?3, "
+    "boot = ?4, grant_id = ?5, changed = ?6 WHERE ord = ?1";
+static const char SQL_RELEASE[] =
+    "UPDATE task SET state = 'queued', holder = NULL, boot = NULL, "
+    "grant_id = NULL, ready = ?2, changed = ?3 WHERE task = ?1 "
+    "AND state = 'running' RETURNING ord";
+static const char SQL_END[] =
+    "UPDATE task SET state = ?2, reason = ?3, epoch = ?4, holder = NULL, "
+    "boot = NULL, grant_id = NULL, changed = ?5 WHERE ord = ?1";
+static const char SQL_BEST[] =
+    "UPDATE task SET best_round = ?2, best_lane = ?3, best_hash = ?4, "
+    "best_speedup = ?5, best_us = ?6, best_floor = ?7, "
+    "best_estimate = ?8 WHERE ord = ?1";
 
 // ---- leases in memory ----
 
 static void s_hold (kc_tasks_t *self, const char *task, int64_t epoch, int64_t until)
 {
-    s_lease_t *lease = kc_calloc (1, sizeof *lease);
+    kc_lease_t *lease = kc_calloc (1, sizeof *lease);
     lease->epoch = epoch;
     lease->until = until;
     kc_map_put (self->leases, task, lease);
 }
 
-kc_tasks_t *kc_tasks_new (kc_db_t *db, kc_events_t *events, kc_blobs_t *blobs, int64_t now,
-                          kc_err_t *err)
+kc_tasks_t *kc_tasks_new (kc_db_t *db, kc_events_t *events, kc_blobs_t *blobs,
+                          int64_t now, kc_err_t *err)
 {
     kc_tasks_t *self = kc_calloc (1, sizeof *self);
     self->db = db;
@@ -88,7 +66,8 @@ kc_tasks_t *kc_tasks_new (kc_db_t *db, kc_events_t *events, kc_blobs_t *blobs, i
     sqlite3_stmt *q = kc_db_query (db, err, SQL_RUNNING, "");
     int rc = q ? 0 : -1;
     while (q && (rc = kc_db_step (db, q, err)) > 0)
-        s_hold (self, kc_db_text (q, 0), sqlite3_column_int64 (q, 2), now + KC_LEASE_MS);
+        s_hold (self, kc_db_text (q, 0), sqlite3_column_int64 (q, 2),
+                now + KC_LEASE_MS);
     if (rc < 0)
         kc_tasks_destroy (&self);
     return self;
@@ -114,7 +93,7 @@ bool kc_tasks_woke (kc_tasks_t *self)
 void kc_tasks_extend (kc_tasks_t *self, int64_t by_ms)
 {
     size_t cursor = 0;
-    s_lease_t *lease;
+    kc_lease_t *lease;
     while ((lease = kc_map_next (self->leases, &cursor, NULL)) != NULL)
         lease->until += by_ms;
 }
@@ -123,67 +102,6 @@ int64_t kc_tasks_ord (kc_tasks_t *self, const char *task, kc_err_t *err)
 {
     int64_t ord = 0;
     return kc_db_int (self->db, err, 0, &ord, SQL_ORD, "s", task) < 0 ? -1 : ord;
-}
-
-// ---- rows ----
-
-static void s_number (sqlite3_stmt *q, int column, bool *has, double *value)
-{
-    *has = sqlite3_column_type (q, column) != SQLITE_NULL;
-    *value = sqlite3_column_double (q, column);
-}
-
-static void s_read_row (sqlite3_stmt *q, kc_memory_task_row_t *row)
-{
-    row->task = kc_db_dup (q, 0);
-    row->name = kc_db_dup (q, 1);
-    row->kind = kc_task_kind_parse (kc_db_text (q, 2));
-    row->state = kc_memory_state_parse (kc_db_text (q, 3));
-    row->epoch = sqlite3_column_int64 (q, 4);
-    row->holder = kc_db_dup (q, 5);
-    row->round = sqlite3_column_int64 (q, 6);
-    row->steps = sqlite3_column_int64 (q, 7);
-    row->spent_seconds = sqlite3_column_double (q, 8);
-    if (sqlite3_column_type (q, 11) != SQLITE_NULL) {
-        kc_memory_best_t *best = kc_memory_best_new ();
-        best->round = sqlite3_column_int64 (q, 9);
-        best->lane = sqlite3_column_int64 (q, 10);
-        best->hash = kc_db_dup (q, 11);
-        s_number (q, 12, &best->has_speedup, &best->speedup);
-        s_number (q, 13, &best->has_median_us, &best->median_us);
-        s_number (q, 14, &best->has_floor_share, &best->floor_share);
-        best->estimate = sqlite3_column_int64 (q, 15) != 0;
-        row->best = best;
-    }
-    row->reason = kc_db_dup (q, 16);
-    row->created = kc_db_dup (q, 17);
-    row->changed = kc_db_dup (q, 18);
-}
-
-static kc_memory_task_row_t *s_row (kc_tasks_t *self, const char *task, kc_err_t *err)
-{
-    sqlite3_stmt *q = kc_db_query (self->db, err, SQL_ROW, "s", task);
-    int rc = q ? kc_db_step (self->db, q, err) : -1;
-    if (rc <= 0) {
-        if (rc == 0)
-            kc_fail (err, KC_ENOTFOUND, "task %s is not known; see kclaw list", task);
-        return NULL;
-    }
-    kc_memory_task_row_t *row = kc_memory_task_row_new ();
-    s_read_row (q, row);
-    kc_db_done (q);
-    return row;
-}
-
-static kc_task_t *s_decode_document (const char *json, kc_err_t *err)
-{
-    kc_errs_t errs = {0};
-    kc_task_t *doc = kc_task_decode (json, json ? strlen (json) : 0, KC_WIRE, &errs);
-    if (!doc) {
-        kc_errs_fail (&errs, err);
-        kc_fail_in (err, "the stored task document");
-    }
-    return doc;
 }
 
 // The place in the queue for a task that becomes runnable now.
@@ -203,19 +121,21 @@ static int s_check_path (const char *path, kc_err_t *err)
     for (const char *p = path; p && !bad;) {
         const char *end = strchr (p, '/');
         size_t n = end ? (size_t)(end - p) : strlen (p);
-        bad = n == 0 || (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.');
+        bad =
+            n == 0 || (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.');
         p = end ? end + 1 : NULL;
     }
     for (const char *p = path; *p && !bad; p++)
         bad = (unsigned char)*p < 0x20 || *p == '\\' || *p == 0x7f;
     if (bad)
-        return kc_fail (err, KC_EINVALID,
-                        "file path \"%.100s\": give it relative, without . and .. parts", path);
+        return kc_fail (
+            err, KC_EINVALID,
+            "file path \"%.100s\": give it relative, without . and .. parts", path);
     return 0;
 }
 
-static int s_check_files (kc_tasks_t *self, const kc_task_t *doc, kc_memory_task_create_reply_t *out,
-                          kc_err_t *err)
+static int s_check_files (kc_tasks_t *self, const kc_task_t *doc,
+                          kc_memory_task_create_reply_t *out, kc_err_t *err)
 {
     int64_t total = 0;
     for (size_t i = 0; i < doc->n_files; i++) {
@@ -224,14 +144,16 @@ static int s_check_files (kc_tasks_t *self, const kc_task_t *doc, kc_memory_task
             return -1;
         for (size_t k = 0; k < i; k++)
             if (strcmp (doc->files[k].path, f->path) == 0)
-                return kc_fail (err, KC_EINVALID, "file path \"%.100s\" is listed twice", f->path);
+                return kc_fail (err, KC_EINVALID,
+                                "file path \"%.100s\" is listed twice", f->path);
         total += f->size;
         int64_t size = -1;
         int have = kc_blobs_have (self->blobs, f->sha256, &size, err);
         if (have < 0)
             return -1;
         if (have && size != f->size)
-            return kc_fail (err, KC_EINVALID, "file \"%.100s\": its content has %lld bytes, not %lld",
+            return kc_fail (err, KC_EINVALID,
+                            "file \"%.100s\": its content has %lld bytes, not %lld",
                             f->path, (long long)size, (long long)f->size);
         if (!have) {
             char **slot = kc_push (&out->missing, &out->n_missing, sizeof *slot);
@@ -239,19 +161,21 @@ static int s_check_files (kc_tasks_t *self, const kc_task_t *doc, kc_memory_task
         }
     }
     if (total > KC_TASK_FILES_BYTES)
-        return kc_fail (err, KC_EINVALID, "the files of a task may have %d bytes, these have %lld",
+        return kc_fail (err, KC_EINVALID,
+                        "the files of a task may have %d bytes, these have %lld",
                         KC_TASK_FILES_BYTES, (long long)total);
     return 0;
 }
 
-static int s_insert (kc_tasks_t *self, const kc_memory_task_create_t *in, const char *json,
-                     const char *digest, const kc_when_t *when, kc_err_t *err)
+static int s_insert (kc_tasks_t *self, const kc_memory_task_create_t *in,
+                     const char *json, const char *digest, const kc_when_t *when,
+                     kc_err_t *err)
 {
     int64_t ready = s_next_ready (self, err);
     const char *kind = kc_task_kind_name (in->document->kind);
     if (ready < 0
-        || kc_db_run (self->db, err, SQL_ADD, "sssisss", in->task, in->document->name, kind, ready,
-                      json, digest, when->at)
+        || kc_db_run (self->db, err, SQL_ADD, "sssisss", in->task, in->document->name,
+                      kind, ready, json, digest, when->at)
                < 0)
         return -1;
     int64_t ord = sqlite3_last_insert_rowid (kc_db_handle (self->db));
@@ -260,14 +184,16 @@ static int s_insert (kc_tasks_t *self, const kc_memory_task_create_t *in, const 
             return -1;
     kc_buf_t text = {0};
     kc_buf_printf (&text, "created: %s (%s)", in->document->name, kind);
-    kc_event_add_t event = {.ord = ord, .kind = KC_MEMORY_EVENT_KIND_CREATED, .text = kc_buf_str (&text)};
+    kc_event_add_t event = {
+        .ord = ord, .kind = KC_MEMORY_EVENT_KIND_CREATED, .text = kc_buf_str (&text)};
     int rc = kc_events_add (self->events, &event, when, err);
     kc_buf_free (&text);
     return rc;
 }
 
 int kc_tasks_create (kc_tasks_t *self, const kc_memory_task_create_t *in,
-                     kc_memory_task_create_reply_t *out, const kc_when_t *when, kc_err_t *err)
+                     kc_memory_task_create_reply_t *out, const kc_when_t *when,
+                     kc_err_t *err)
 {
     kc_errs_t errs = {0};
     size_t size = 0;
@@ -286,7 +212,8 @@ int kc_tasks_create (kc_tasks_t *self, const kc_memory_task_create_t *in,
         bool same = strcmp (kc_db_text (q, 3), digest) == 0;
         kc_db_done (q);
         rc = same ? 0
-                  : kc_fail (err, KC_ECONFLICT, "task %s exists with another content; make a new id",
+                  : kc_fail (err, KC_ECONFLICT,
+                             "task %s exists with another content; make a new id",
                              in->task);
         goto out;
     }
@@ -305,14 +232,17 @@ out:
 
 // ---- lease ----
 
-static int s_release (kc_tasks_t *self, const char *task, const char *why, const kc_when_t *when,
-                      kc_err_t *err)
+static int s_release (kc_tasks_t *self, const char *task, const char *why,
+                      const kc_when_t *when, kc_err_t *err)
 {
     int64_t ready = s_next_ready (self, err), ord = 0;
-    if (ready < 0 || kc_db_int (self->db, err, 0, &ord, SQL_RELEASE, "sis", task, ready, when->at) < 0)
+    if (ready < 0
+        || kc_db_int (self->db, err, 0, &ord, SQL_RELEASE, "sis", task, ready, when->at)
+               < 0)
         return -1;
     if (ord > 0) {
-        kc_event_add_t event = {.ord = ord, .kind = KC_MEMORY_EVENT_KIND_RELEASED, .text = why};
+        kc_event_add_t event = {
+            .ord = ord, .kind = KC_MEMORY_EVENT_KIND_RELEASED, .text = why};
         if (kc_events_add (self->events, &event, when, err) < 0)
             return -1;
         self->woke = true;
@@ -321,13 +251,14 @@ static int s_release (kc_tasks_t *self, const char *task, const char *why, const
     return 0;
 }
 
-static int s_free_older (kc_tasks_t *self, const kc_memory_task_lease_t *in, const kc_when_t *when,
-                         kc_err_t *err)
+static int s_free_older (kc_tasks_t *self, const kc_memory_task_lease_t *in,
+                         const kc_when_t *when, kc_err_t *err)
 {
     char *tasks[64] = {0};
     size_t n = 0;
     int rc = -1;
-    sqlite3_stmt *q = kc_db_query (self->db, err, SQL_OLDER_BOOT, "ss", in->holder, in->boot);
+    sqlite3_stmt *q =
+        kc_db_query (self->db, err, SQL_OLDER_BOOT, "ss", in->holder, in->boot);
     while (q && n < KC_COUNT (tasks) && (rc = kc_db_step (self->db, q, err)) > 0)
         tasks[n++] = kc_db_dup (q, 0);
     kc_db_done (q);
@@ -343,10 +274,10 @@ static int s_free_older (kc_tasks_t *self, const kc_memory_task_lease_t *in, con
     return rc;
 }
 
-static int s_answer_grant (kc_memory_task_lease_reply_t *out, const char *task, int64_t epoch,
-                           const char *document, kc_err_t *err)
+static int s_answer_grant (kc_memory_task_lease_reply_t *out, const char *task,
+                           int64_t epoch, const char *document, kc_err_t *err)
 {
-    out->document = s_decode_document (document, err);
+    out->document = kc_tasks_decode_document (document, err);
     if (!out->document)
         return -1;
     out->granted = true;
@@ -358,16 +289,17 @@ static int s_answer_grant (kc_memory_task_lease_reply_t *out, const char *task, 
     return 0;
 }
 
-static int s_grant (kc_tasks_t *self, const kc_memory_task_lease_t *in, const char *request,
-                    int64_t ord, int64_t epoch, const char *task, const kc_when_t *when,
-                    kc_err_t *err)
+static int s_grant (kc_tasks_t *self, const kc_memory_task_lease_t *in,
+                    const char *request, int64_t ord, int64_t epoch, const char *task,
+                    const kc_when_t *when, kc_err_t *err)
 {
     kc_buf_t text = {0};
     kc_buf_printf (&text, "leased by %s (epoch %lld)", in->holder, (long long)epoch);
-    kc_event_add_t event = {.ord = ord, .kind = KC_MEMORY_EVENT_KIND_LEASED, .text = kc_buf_str (&text)};
+    kc_event_add_t event = {
+        .ord = ord, .kind = KC_MEMORY_EVENT_KIND_LEASED, .text = kc_buf_str (&text)};
     int rc = -1;
-    if (kc_db_run (self->db, err, SQL_GRANT, "iissss", ord, epoch, in->holder, in->boot, request,
-                   when->at)
+    if (kc_db_run (self->db, err, SQL_GRANT, "iissss", ord, epoch, in->holder, in->boot,
+                   request, when->at)
             >= 0
         && kc_events_add (self->events, &event, when, err) == 0) {
         s_hold (self, task, epoch, when->now + KC_LEASE_MS);
@@ -377,16 +309,19 @@ static int s_grant (kc_tasks_t *self, const kc_memory_task_lease_t *in, const ch
     return rc;
 }
 
-int kc_tasks_lease (kc_tasks_t *self, const kc_memory_task_lease_t *in, const char *request,
-                    kc_memory_task_lease_reply_t *out, const kc_when_t *when, kc_err_t *err)
+int kc_tasks_lease (kc_tasks_t *self, const kc_memory_task_lease_t *in,
+                    const char *request, kc_memory_task_lease_reply_t *out,
+                    const kc_when_t *when, kc_err_t *err)
 {
     out->granted = false;
     if (s_free_older (self, in, when, err) < 0)
         return -1;
-    sqlite3_stmt *q = kc_db_query (self->db, err, SQL_SAME_GRANT, "sss", in->holder, in->boot, request);
+    sqlite3_stmt *q = kc_db_query (self->db, err, SQL_SAME_GRANT, "sss", in->holder,
+                                   in->boot, request);
     int rc = q ? kc_db_step (self->db, q, err) : -1;
     if (rc > 0) {
-        rc = s_answer_grant (out, kc_db_text (q, 0), sqlite3_column_int64 (q, 1), kc_db_text (q, 2), err);
+        rc = s_answer_grant (out, kc_db_text (q, 0), sqlite3_column_int64 (q, 1),
+                             kc_db_text (q, 2), err);
         kc_db_done (q);
     }
     if (rc < 0 || out->granted)
@@ -396,47 +331,52 @@ int kc_tasks_lease (kc_tasks_t *self, const kc_memory_task_lease_t *in, const ch
     if (rc <= 0)
         return rc;
     int64_t ord = sqlite3_column_int64 (q, 0);
-    rc = s_answer_grant (out, kc_db_text (q, 1), sqlite3_column_int64 (q, 2) + 1, kc_db_text (q, 3), err);
+    rc = s_answer_grant (out, kc_db_text (q, 1), sqlite3_column_int64 (q, 2) + 1,
+                         kc_db_text (q, 3), err);
     kc_db_done (q);
     if (rc == 0)
         rc = s_grant (self, in, request, ord, out->epoch, out->task, when, err);
     return rc;
 }
 
-// The state and epoch of a task for a call of its holder; -1 when the call may not go on.
-static int s_check_holder (kc_tasks_t *self, const char *task, int64_t epoch, int64_t *ord_p,
-                           kc_memory_state_t *state_p, kc_err_t *err)
+// The state and epoch of a task for a call of its holder; -1 when the call may not go
+// on.
+static int s_check_holder (kc_tasks_t *self, const char *task, int64_t epoch,
+                           int64_t *ord_p, kc_memory_state_t *state_p, kc_err_t *err)
 {
     sqlite3_stmt *q = kc_db_query (self->db, err, SQL_FIND, "s", task);
     int rc = q ? kc_db_step (self->db, q, err) : -1;
     if (rc < 0)
         return -1;
     if (rc == 0)
-        return kc_fail (err, KC_ENOTFOUND, "task %s is not known; see kclaw list", task);
+        return kc_fail (err, KC_ENOTFOUND, "task %s is not known; see kclaw list",
+                        task);
     *ord_p = sqlite3_column_int64 (q, 0);
     *state_p = kc_memory_state_parse (kc_db_text (q, 1));
     int64_t now = sqlite3_column_int64 (q, 2);
     kc_db_done (q);
     if (now != epoch)
-        return kc_fail (err, KC_ESTALE, "task %s: epoch %lld is over, it is %lld now; drop the task",
+        return kc_fail (err, KC_ESTALE,
+                        "task %s: epoch %lld is over, it is %lld now; drop the task",
                         task, (long long)epoch, (long long)now);
     return 0;
 }
 
 static int s_not_running (const char *task, kc_memory_state_t state, kc_err_t *err)
 {
-    return kc_fail (err, KC_ESTALE, "task %s is %s, the lease is over; drop the task", task,
-                    kc_memory_state_name (state));
+    return kc_fail (err, KC_ESTALE, "task %s is %s, the lease is over; drop the task",
+                    task, kc_memory_state_name (state));
 }
 
 int kc_tasks_renew (kc_tasks_t *self, const kc_memory_task_renew_t *in,
-                    kc_memory_task_renew_reply_t *out, const kc_when_t *when, kc_err_t *err)
+                    kc_memory_task_renew_reply_t *out, const kc_when_t *when,
+                    kc_err_t *err)
 {
     int64_t ord = 0;
     kc_memory_state_t state = 0;
     if (s_check_holder (self, in->task, in->epoch, &ord, &state, err) < 0)
         return -1;
-    s_lease_t *lease = kc_map_get (self->leases, in->task);
+    kc_lease_t *lease = kc_map_get (self->leases, in->task);
     if (state != KC_MEMORY_STATE_RUNNING || !lease)
         return s_not_running (in->task, state, err);
     if (when->now + KC_LEASE_MS > lease->until)
@@ -448,7 +388,7 @@ int kc_tasks_renew (kc_tasks_t *self, const kc_memory_task_renew_t *in,
 bool kc_tasks_any_over (const kc_tasks_t *self, int64_t now)
 {
     size_t cursor = 0;
-    const s_lease_t *lease;
+    const kc_lease_t *lease;
     while ((lease = kc_map_next (self->leases, &cursor, NULL)) != NULL)
         if (lease->until <= now)
             return true;
@@ -459,13 +399,14 @@ int kc_tasks_expire (kc_tasks_t *self, const kc_when_t *when, kc_err_t *err)
 {
     size_t cursor = 0;
     const char *task;
-    s_lease_t *lease;
+    kc_lease_t *lease;
     int n = 0;
     while ((lease = kc_map_next (self->leases, &cursor, &task)) != NULL) {
         if (lease->until > when->now)
             continue;
         char *name = kc_strdup (task); // the release removes the key
-        int rc = s_release (self, name, "released: its holder did not renew the lease", when, err);
+        int rc = s_release (self, name, "released: its holder did not renew the lease",
+                            when, err);
         free (name);
         if (rc < 0)
             return -1;
@@ -476,14 +417,17 @@ int kc_tasks_expire (kc_tasks_t *self, const kc_when_t *when, kc_err_t *err)
 
 // ---- the end ----
 
-static int s_end (kc_tasks_t *self, const char *task, int64_t ord, kc_memory_state_t state,
-                  const char *reason, int64_t epoch, const kc_when_t *when, kc_err_t *err)
+static int s_end (kc_tasks_t *self, const char *task, int64_t ord,
+                  kc_memory_state_t state, const char *reason, int64_t epoch,
+                  const kc_when_t *when, kc_err_t *err)
 {
     const char *name = kc_memory_state_name (state);
-    if (kc_db_run (self->db, err, SQL_END, "issis", ord, name, reason, epoch, when->at) < 0)
+    if (kc_db_run (self->db, err, SQL_END, "issis", ord, name, reason, epoch, when->at)
+        < 0)
         return -1;
     kc_buf_t text = {0};
-    kc_buf_printf (&text, "%s%s%s", name, reason && *reason ? ": " : "", reason ? reason : "");
+    kc_buf_printf (&text, "%s%s%s", name, reason && *reason ? ": " : "",
+                   reason ? reason : "");
     kc_event_add_t event = {.ord = ord,
                             .kind = state == KC_MEMORY_STATE_CANCELLED
                                         ? KC_MEMORY_EVENT_KIND_CANCELLED
@@ -496,37 +440,44 @@ static int s_end (kc_tasks_t *self, const char *task, int64_t ord, kc_memory_sta
     return rc;
 }
 
-int kc_tasks_set_best (kc_tasks_t *self, int64_t ord, const kc_memory_best_t *b, kc_err_t *err)
+int kc_tasks_set_best (kc_tasks_t *self, int64_t ord, const kc_memory_best_t *b,
+                       kc_err_t *err)
 {
-    int rc = kc_db_run (self->db, err, SQL_BEST, "iiisfffi", ord, b->round, b->lane, b->hash,
-                        b->has_speedup ? b->speedup : NAN, b->has_median_us ? b->median_us : NAN,
-                        b->has_floor_share ? b->floor_share : NAN, (int64_t)b->estimate);
+    int rc = kc_db_run (
+        self->db, err, SQL_BEST, "iiisfffi", ord, b->round, b->lane, b->hash,
+        b->has_speedup ? b->speedup : NAN, b->has_median_us ? b->median_us : NAN,
+        b->has_floor_share ? b->floor_share : NAN, (int64_t)b->estimate);
     return rc < 0 ? -1 : 0;
 }
 
 int kc_tasks_finish (kc_tasks_t *self, const kc_memory_task_finish_t *in,
-                     kc_memory_task_finish_reply_t *out, const kc_when_t *when, kc_err_t *err)
+                     kc_memory_task_finish_reply_t *out, const kc_when_t *when,
+                     kc_err_t *err)
 {
     int64_t ord = 0;
     kc_memory_state_t state = 0;
     if (s_check_holder (self, in->task, in->epoch, &ord, &state, err) < 0)
         return -1;
-    // The two enums name the same states; the small one leaves out what a planner may not set.
+    // The two enums name the same states; the small one leaves out what a planner may
+    // not set.
     const char *name = kc_memory_task_finish_state_name (in->state);
     kc_memory_state_t wanted = kc_memory_state_parse (name);
-    if (state != wanted) { // equal: the repetition of a finish that was answered into a lost session
+    if (state != wanted) { // equal: the repetition of a finish that was answered into a
+                           // lost session
         if (state != KC_MEMORY_STATE_RUNNING)
             return s_not_running (in->task, state, err);
         if ((in->best && kc_tasks_set_best (self, ord, in->best, err) < 0)
-            || s_end (self, in->task, ord, wanted, in->reason, in->epoch, when, err) < 0)
+            || s_end (self, in->task, ord, wanted, in->reason, in->epoch, when, err)
+                   < 0)
             return -1;
     }
-    out->row = s_row (self, in->task, err);
+    out->row = kc_tasks_row (self, in->task, err);
     return out->row ? 0 : -1;
 }
 
 int kc_tasks_cancel (kc_tasks_t *self, const kc_memory_task_cancel_t *in,
-                     kc_memory_task_cancel_reply_t *out, const kc_when_t *when, kc_err_t *err)
+                     kc_memory_task_cancel_reply_t *out, const kc_when_t *when,
+                     kc_err_t *err)
 {
     char *task = kc_tasks_resolve (self, in->task, err);
     if (!task)
@@ -536,8 +487,7 @@ int kc_tasks_cancel (kc_tasks_t *self, const kc_memory_task_cancel_t *in,
     if (!q || kc_db_step (self->db, q, err) <= 0)
         goto out;
     int64_t ord = sqlite3_column_int64 (q, 0), epoch = sqlite3_column_int64 (q, 2);
-    kc_memory_state_t state =
-        kc_memory_state_parse (kc_db_text (q, 1));
+    kc_memory_state_t state = kc_memory_state_parse (kc_db_text (q, 1));
     kc_db_done (q);
     if (state == KC_MEMORY_STATE_DONE || state == KC_MEMORY_STATE_FAILED) {
         kc_fail (err, KC_ESTATE, "task %s is %s already", task,
@@ -546,159 +496,12 @@ int kc_tasks_cancel (kc_tasks_t *self, const kc_memory_task_cancel_t *in,
     }
     // Epoch + 1: whatever the holder still sends is refused from here on.
     if (state != KC_MEMORY_STATE_CANCELLED
-        && s_end (self, task, ord, KC_MEMORY_STATE_CANCELLED, in->reason, epoch + 1, when, err) < 0)
+        && s_end (self, task, ord, KC_MEMORY_STATE_CANCELLED, in->reason, epoch + 1,
+                  when, err)
+               < 0)
         goto out;
-    out->row = s_row (self, task, err);
+    out->row = kc_tasks_row (self, task, err);
     rc = out->row ? 0 : -1;
-out:
-    free (task);
-    return rc;
-}
-
-// ---- reading ----
-
-char *kc_tasks_resolve (kc_tasks_t *self, const char *word, kc_err_t *err)
-{
-    size_t n = strlen (word);
-    int64_t ord = kc_tasks_ord (self, word, err);
-    if (ord != 0)
-        return ord < 0 ? NULL : kc_strdup (word);
-    if (n < KC_TASK_PREFIX_MIN) {
-        kc_fail (err, KC_EINVALID, "\"%s\": give at least %d characters of the task id", word,
-                 KC_TASK_PREFIX_MIN);
-        return NULL;
-    }
-    char *found[2] = {0};
-    int count = 0;
-    char *after = kc_asprintf ("%s\x7f", word); // greater than every id that starts with the word
-    for (int pass = 0; pass < 2 && count == 0; pass++) {
-        sqlite3_stmt *q = pass == 0 ? kc_db_query (self->db, err, SQL_PREFIX, "ss", word, after)
-                                    : kc_db_query (self->db, err, SQL_SUFFIX, "si", word, -(int64_t)n);
-        int rc = q ? 1 : -1;
-        while (rc > 0 && count < 2 && (rc = kc_db_step (self->db, q, err)) > 0)
-            found[count++] = kc_db_dup (q, 0);
-        kc_db_done (q);
-        if (rc < 0)
-            count = -1;
-    }
-    free (after);
-    if (count == 0)
-        kc_fail (err, KC_ENOTFOUND, "no task id begins or ends with \"%s\"; see kclaw list", word);
-    if (count == 2)
-        kc_fail (err, KC_EINVALID, "\"%s\" may be %s or %s; give more of the id", word, found[0],
-                 found[1]);
-    free (found[1]);
-    if (count != 1) {
-        free (found[0]);
-        return NULL;
-    }
-    return found[0];
-}
-
-int kc_tasks_list (kc_tasks_t *self, const kc_memory_task_list_t *in,
-                   kc_memory_task_list_reply_t *out, kc_err_t *err)
-{
-    int64_t from = in->newest_first ? INT64_MAX : 0;
-    if (in->after) {
-        from = kc_tasks_ord (self, in->after, err);
-        if (from <= 0)
-            return from < 0 ? -1 : kc_fail (err, KC_ENOTFOUND, "task %s is not known", in->after);
-    }
-    const char *state = in->state ? kc_memory_state_name (in->state) : NULL;
-    sqlite3_stmt *q = kc_db_query (self->db, err, in->newest_first ? SQL_LIST_NEW : SQL_LIST_OLD,
-                                   "isi", from, state, in->limit + 1);
-    if (!q)
-        return -1;
-    size_t bytes = 0;
-    int rc = 0;
-    while (!out->more && (rc = kc_db_step (self->db, q, err)) > 0) {
-        if ((int64_t)out->n_tasks == in->limit || bytes > KC_TASKS_LIST_BYTES) {
-            out->more = true;
-            continue;
-        }
-        kc_memory_task_row_t *row = kc_push (&out->tasks, &out->n_tasks, sizeof *row);
-        kc_type_init (&kc_memory_task_row_type, row);
-        s_read_row (q, row);
-        bytes += 600 + (row->reason ? strlen (row->reason) : 0) + strlen (row->name);
-    }
-    if (rc < 0)
-        return -1;
-    kc_db_done (q);
-    return 0;
-}
-
-static int s_decode_step (const char *json, kc_memory_step_doc_t **doc_p, kc_err_t *err)
-{
-    kc_errs_t errs = {0};
-    *doc_p = kc_memory_step_doc_decode (json, strlen (json), KC_WIRE, &errs);
-    if (*doc_p)
-        return 0;
-    kc_errs_fail (&errs, err);
-    return kc_fail_in (err, "a stored step");
-}
-
-// The candidate and the verdict of the best place; a later step of the place wins.
-static int s_get_best (kc_tasks_t *self, int64_t ord, kc_memory_task_get_reply_t *out, kc_err_t *err)
-{
-    sqlite3_stmt *q = kc_db_query (self->db, err, SQL_STEPS_AT, "iii", ord, out->row->best->round,
-                                   out->row->best->lane);
-    int rc = q ? 0 : -1;
-    while (q && (rc = kc_db_step (self->db, q, err)) > 0) {
-        kc_memory_step_doc_t *doc = NULL;
-        if (s_decode_step (kc_db_text (q, 0), &doc, err) < 0) {
-            kc_db_done (q);
-            return -1;
-        }
-        if (doc->candidate) { // moved out of the step, which is freed without it
-            kc_candidate_free (&out->candidate);
-            out->candidate = doc->candidate;
-            doc->candidate = NULL;
-        }
-        if (doc->verdict) {
-            kc_verdict_free (&out->verdict);
-            out->verdict = doc->verdict;
-            doc->verdict = NULL;
-        }
-        kc_memory_step_doc_free (&doc);
-    }
-    return rc;
-}
-
-static int s_get_card (kc_tasks_t *self, int64_t ord, kc_memory_task_get_reply_t *out, kc_err_t *err)
-{
-    sqlite3_stmt *q = kc_db_query (self->db, err, SQL_CARD, "i", ord);
-    int rc = q ? kc_db_step (self->db, q, err) : -1;
-    if (rc <= 0)
-        return rc;
-    kc_memory_step_doc_t *doc = NULL;
-    rc = s_decode_step (kc_db_text (q, 0), &doc, err);
-    kc_db_done (q);
-    if (rc == 0) {
-        out->card = doc->card;
-        doc->card = NULL;
-        kc_memory_step_doc_free (&doc);
-    }
-    return rc;
-}
-
-int kc_tasks_get (kc_tasks_t *self, const kc_memory_task_get_t *in, kc_memory_task_get_reply_t *out,
-                  kc_err_t *err)
-{
-    char *task = kc_tasks_resolve (self, in->task, err);
-    if (!task)
-        return -1;
-    int rc = -1;
-    int64_t ord = kc_tasks_ord (self, task, err);
-    sqlite3_stmt *q = NULL;
-    if (ord <= 0 || !(out->row = s_row (self, task, err))
-        || !(q = kc_db_query (self->db, err, SQL_DOCUMENT, "s", task))
-        || kc_db_step (self->db, q, err) <= 0)
-        goto out;
-    out->document = s_decode_document (kc_db_text (q, 0), err);
-    kc_db_done (q);
-    if (!out->document || s_get_card (self, ord, out, err) < 0)
-        goto out;
-    rc = out->row->best ? s_get_best (self, ord, out, err) : 0;
 out:
     free (task);
     return rc;

@@ -74,7 +74,8 @@ static int s_close (sqlite3_file *file)
 static int s_read (sqlite3_file *file, void *data, int n, sqlite3_int64 at)
 {
     s_file_t *f = (s_file_t *)file;
-    return s_disk.dead ? SQLITE_IOERR_READ : f->real->pMethods->xRead (f->real, data, n, at);
+    return s_disk.dead ? SQLITE_IOERR_READ
+                       : f->real->pMethods->xRead (f->real, data, n, at);
 }
 
 static void s_remember (s_file_t *f, int64_t at, size_t n)
@@ -82,7 +83,11 @@ static void s_remember (s_file_t *f, int64_t at, size_t n)
     sqlite3_int64 size = 0;
     f->real->pMethods->xFileSize (f->real, &size);
     s_undo_t *u = kc_push (&s_disk.undo, &s_disk.n_undo, sizeof *u);
-    *u = (s_undo_t){.path = kc_strdup (f->path), .offset = at, .size = n, .was = size, .log = f->log};
+    *u = (s_undo_t){.path = kc_strdup (f->path),
+                    .offset = at,
+                    .size = n,
+                    .was = size,
+                    .log = f->log};
     if (at < size) {
         u->old_size = (size_t)(size - at) < n ? (size_t)(size - at) : n;
         u->old = kc_malloc (u->old_size);
@@ -109,7 +114,8 @@ static int s_write (sqlite3_file *file, const void *data, int n, sqlite3_int64 a
 static int s_truncate (sqlite3_file *file, sqlite3_int64 size)
 {
     s_file_t *f = (s_file_t *)file;
-    return s_disk.dead ? SQLITE_IOERR_TRUNCATE : f->real->pMethods->xTruncate (f->real, size);
+    return s_disk.dead ? SQLITE_IOERR_TRUNCATE
+                       : f->real->pMethods->xTruncate (f->real, size);
 }
 
 static int s_sync (sqlite3_file *file, int flags)
@@ -164,10 +170,12 @@ static int s_sector (sqlite3_file *file)
 static int s_traits (sqlite3_file *file)
 {
     (void)file;
-    return SQLITE_IOCAP_POWERSAFE_OVERWRITE; // as every disk of the last decades; nothing more
+    return SQLITE_IOCAP_POWERSAFE_OVERWRITE; // as every disk of the last decades;
+                                             // nothing more
 }
 
-static int s_shm_map (sqlite3_file *file, int region, int size, int extend, void volatile **out)
+static int s_shm_map (sqlite3_file *file, int region, int size, int extend,
+                      void volatile **out)
 {
     s_file_t *f = (s_file_t *)file;
     return f->real->pMethods->xShmMap (f->real, region, size, extend, out);
@@ -211,7 +219,8 @@ static const sqlite3_io_methods s_methods = {
     .xShmUnmap = s_shm_unmap,
 };
 
-static int s_open (sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int flags, int *out)
+static int s_open (sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int flags,
+                   int *out)
 {
     (void)vfs;
     s_file_t *f = (s_file_t *)file;
@@ -276,18 +285,22 @@ void kc_fault_full_after (int writes)
     s_disk.left = writes;
 }
 
-// Take the first 'n' bytes of a write back; a file that grew by it shrinks again where it was the end.
+// Take the first 'n' bytes of a write back; a file that grew by it shrinks again where
+// it was the end.
 static void s_take_back (const s_undo_t *u, size_t from)
 {
     int fd = open (u->path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return;
     if (from < u->old_size)
-        kc_assert (pwrite (fd, u->old + from, u->old_size - from, u->offset + (int64_t)from) >= 0);
+        kc_assert (
+            pwrite (fd, u->old + from, u->old_size - from, u->offset + (int64_t)from)
+            >= 0);
     if (u->old_size < u->size) { // bytes that were not there before read as zeros
         size_t start = from > u->old_size ? from : u->old_size;
         char *zeros = kc_calloc (1, u->size);
-        kc_assert (pwrite (fd, zeros, u->size - start, u->offset + (int64_t)start) >= 0);
+        kc_assert (pwrite (fd, zeros, u->size - start, u->offset + (int64_t)start)
+                   >= 0);
         free (zeros);
     }
     close (fd);
@@ -295,7 +308,8 @@ static void s_take_back (const s_undo_t *u, size_t from)
 
 void kc_fault_power_back (void)
 {
-    // Newest first, so that an older write of the same place is not undone over a newer one's memory.
+    // Newest first, so that an older write of the same place is not undone over a newer
+    // one's memory.
     for (size_t i = s_disk.n_undo; i > 0; i--) {
         const s_undo_t *u = &s_disk.undo[i - 1];
         switch (s_draw () % 3) {
@@ -305,7 +319,8 @@ void kc_fault_power_back (void)
             s_take_back (u, 0);
             break;
         default:
-            s_take_back (u, u->size / 512 > 0 ? s_draw () % (u->size / 512 + 1) * 512 : 0); // torn
+            s_take_back (u, u->size / 512 > 0 ? s_draw () % (u->size / 512 + 1) * 512
+                                              : 0); // torn
             break;
         }
     }

@@ -1,11 +1,13 @@
-/* kill_memory.c - kill -9 of kc-memory at random moments, with a writer that notes what was acknowledged
+/* kill_memory.c - kill -9 of kc-memory at random moments, with a writer that notes what
+ * was acknowledged
  *
  *   kill_memory [SECONDS [SEED]]
  *
- * A real broker, a real kc-memory and one planner node that keeps appends open on several tasks.  The
- * memory process is killed some milliseconds up to 300 ms after it became ready, sometimes while it
- * starts, and started again at once.  At the end: every acknowledged append is there under the number
- * it was told, nothing is there twice, numbers of steps and events have no gaps, integrity_check is ok.
+ * A real broker, a real kc-memory and one planner node that keeps appends open on
+ * several tasks.  The memory process is killed some milliseconds up to 300 ms after it
+ * became ready, sometimes while it starts, and started again at once.  At the end:
+ * every acknowledged append is there under the number it was told, nothing is there
+ * twice, numbers of steps and events have no gaps, integrity_check is ok.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -22,16 +24,21 @@
 
 enum { TASKS = 4, WINDOW = 8, ROUNDS_MAX = 60000, TEXT = 1400 };
 
-static const char SQL_INTEGRITY[] = "SELECT integrity_check = 'ok' FROM pragma_integrity_check LIMIT 1";
+static const char SQL_INTEGRITY[] =
+    "SELECT integrity_check = 'ok' FROM pragma_integrity_check LIMIT 1";
 static const char SQL_EVENT_GAPS[] = "SELECT max (seq) - count(*) FROM event";
 static const char SQL_STEP_GAPS[] =
-    "SELECT count(*) FROM (SELECT task.steps AS told, max (step.seq) AS last, count(*) AS rows, "
-    "count(DISTINCT step.round) AS rounds FROM task JOIN step ON step.task = task.ord GROUP BY task.ord) "
+    "SELECT count(*) FROM (SELECT task.steps AS told, max (step.seq) AS last, count(*) "
+    "AS rows, "
+    "count(DISTINCT step.round) AS rounds FROM task JOIN step ON step.task = task.ord "
+    "GROUP BY task.ord) "
     "WHERE told <> last OR last <> rows OR rows <> rounds";
 static const char SQL_EVENTS_OF_STEPS[] =
-    "SELECT (SELECT count(*) FROM event WHERE kind = 'step') - (SELECT count(*) FROM step)";
-static const char SQL_ROW[] = "SELECT step.seq FROM step JOIN task ON task.ord = step.task "
-                              "WHERE task.task = ?1 AND step.round = ?2 AND step.lane = 0 AND step.step = 'code'";
+    "SELECT (SELECT count(*) FROM event WHERE kind = 'step') - (SELECT count(*) FROM "
+    "step)";
+static const char SQL_ROW[] =
+    "SELECT step.seq FROM step JOIN task ON task.ord = step.task "
+    "WHERE task.task = ?1 AND step.round = ?2 AND step.lane = 0 AND step.step = 'code'";
 static const char SQL_ROWS[] = "SELECT count(*) FROM step";
 
 typedef struct writer writer_t;
@@ -74,15 +81,25 @@ static void s_answer (void *arg, kc_node_t *node, const kc_answer_t *answer);
 static void s_send (writer_t *w, append_t *a)
 {
     char id[KC_NODE_ID_MAX + 1], json[TEXT];
-    (void)snprintf (id, sizeof id, "%s.%d.0.code.%d", w->task[a->task], a->round, a->attempt);
+    (void)snprintf (id, sizeof id, "%s.%d.0.code.%d", w->task[a->task], a->round,
+                    a->attempt);
     int n = snprintf (json, sizeof json,
-                      "{\"task\":\"%s\",\"epoch\":%lld,\"round\":%d,\"lane\":0,\"step\":\"code\",\"doc\":{\"seconds\":0.25,"
-                      "\"candidate\":{\"writer\":\"expert\",\"method\":\"Launch_Tuning\",\"changes\":[{\"name\":\"BLOCK\","
-                      "\"from\":\"128\",\"to\":\"%d\"}],\"program\":{\"format\":1,\"language\":\"cuda\",\"source\":\"// round %d\","
-                      "\"blocks\":[{\"steps\":[{\"op\":\"kernel\",\"kernel\":\"k\",\"grid\":[\"1\"],\"block\":[\"%d\"]}]}]}}}}",
-                      w->task[a->task], w->epoch[a->task], a->round, a->round, a->round, a->round % 1024 + 1);
-    kc_call_t call = {.id = id, .op = "memory.step.append", .flow = w->task[a->task], .payload = json,
-                      .payload_size = (size_t)n, .retry_busy = true};
+                      "{\"task\":\"%s\",\"epoch\":%lld,\"round\":%d,\"lane\":0,"
+                      "\"step\":\"code\",\"doc\":{\"seconds\":0.25,"
+                      "\"candidate\":{\"writer\":\"expert\",\"method\":\"Launch_"
+                      "Tuning\",\"changes\":[{\"name\":\"BLOCK\","
+                      "\"from\":\"128\",\"to\":\"%d\"}],\"program\":{\"format\":1,"
+                      "\"language\":\"cuda\",\"source\":\"// round %d\","
+                      "\"blocks\":[{\"steps\":[{\"op\":\"kernel\",\"kernel\":\"k\","
+                      "\"grid\":[\"1\"],\"block\":[\"%d\"]}]}]}}}}",
+                      w->task[a->task], w->epoch[a->task], a->round, a->round, a->round,
+                      a->round % 1024 + 1);
+    kc_call_t call = {.id = id,
+                      .op = "memory.step.append",
+                      .flow = w->task[a->task],
+                      .payload = json,
+                      .payload_size = (size_t)n,
+                      .retry_busy = true};
     kc_err_t err = {0};
     if (kc_node_call (w->node, &call, s_answer, a, &err) < 0)
         kc_die (__FILE__, __LINE__, err.text);
@@ -109,7 +126,8 @@ static void s_answer (void *arg, kc_node_t *node, const kc_answer_t *answer)
         w->acks++;
         w->repeats += strstr (answer->payload, "\"repeated\":true") != NULL;
     }
-    else if (answer->code == KC_ELOST || answer->code == KC_EPOISON || answer->code == KC_EBUSY) {
+    else if (answer->code == KC_ELOST || answer->code == KC_EPOISON
+             || answer->code == KC_EBUSY) {
         a->attempt++; // killed under it more than once: a new try of the same step
         w->retries++;
         s_send (w, a);
@@ -184,16 +202,19 @@ static void s_create (writer_t *w, int t)
     char json[512], sha[KC_SHA_HEX];
     kc_sha256_hex ("k", 1, sha);
     kc_ulid (w->task[t]);
-    (void)snprintf (json, sizeof json, "{\"sha256\":\"%s\",\"size\":1,\"offset\":0}", sha);
+    (void)snprintf (json, sizeof json, "{\"sha256\":\"%s\",\"size\":1,\"offset\":0}",
+                    sha);
     kc_answer_t a = mem_fleet_ask (w->node, "memory.blob.put", json, "k", 1);
     kc_answer_free (&a);
     (void)snprintf (json, sizeof json,
-                    "{\"task\":\"%s\",\"document\":{\"kind\":\"cuda\",\"name\":\"kill\",\"files\":[{\"path\":\"k.cu\","
+                    "{\"task\":\"%s\",\"document\":{\"kind\":\"cuda\",\"name\":"
+                    "\"kill\",\"files\":[{\"path\":\"k.cu\","
                     "\"sha256\":\"%s\",\"size\":1}]}}",
                     w->task[t], sha);
     a = mem_fleet_ask (w->node, "memory.task.create", json, NULL, 0);
     kc_answer_free (&a);
-    a = mem_fleet_ask (w->node, "memory.task.lease", "{\"holder\":\"writer\",\"boot\":\"1\"}", NULL, 0);
+    a = mem_fleet_ask (w->node, "memory.task.lease",
+                       "{\"holder\":\"writer\",\"boot\":\"1\"}", NULL, 0);
     const char *epoch = strstr (a.payload, "\"epoch\":");
     kc_assert (epoch && strstr (a.payload, w->task[t])); // the only runnable one
     w->epoch[t] = strtoll (epoch + 8, NULL, 10);
@@ -201,7 +222,8 @@ static void s_create (writer_t *w, int t)
     w->acked[t] = kc_calloc (ROUNDS_MAX, sizeof *w->acked[t]);
 }
 
-static void s_expect (writer_t *w, kc_db_t *db, const char *what, const char *sql, int64_t expected)
+static void s_expect (writer_t *w, kc_db_t *db, const char *what, const char *sql,
+                      int64_t expected)
 {
     kc_err_t err = {0};
     int64_t got = -1;
@@ -228,13 +250,15 @@ static void s_check_file (writer_t *w)
     for (int t = 0; t < TASKS; t++)
         for (int r = 0; r < w->next[t]; r++) {
             int64_t seq = 0;
-            if (kc_db_int (db, &err, 0, &seq, SQL_ROW, "si", w->task[t], (int64_t)r) < 0)
+            if (kc_db_int (db, &err, 0, &seq, SQL_ROW, "si", w->task[t], (int64_t)r)
+                < 0)
                 s_fail (w, err.text, 0, 0);
             lost += w->acked[t][r] > 0 && seq == 0;
             other += w->acked[t][r] > 0 && seq != 0 && seq != w->acked[t][r];
         }
     if (lost || other)
-        s_fail (w, "acknowledged appends that are not there, or under another number", lost, other);
+        s_fail (w, "acknowledged appends that are not there, or under another number",
+                lost, other);
     s_expect (w, db, "rows and acknowledged appends", SQL_ROWS, w->acks);
     kc_db_close (&db);
 }
@@ -243,7 +267,8 @@ int main (int argc, char **argv)
 {
     writer_t w = {0};
     int64_t seconds = argc > 1 ? strtoll (argv[1], NULL, 10) : 20;
-    w.seed = argc > 2 ? (unsigned)strtoul (argv[2], NULL, 10) : (unsigned)kc_clock_ns ();
+    w.seed =
+        argc > 2 ? (unsigned)strtoul (argv[2], NULL, 10) : (unsigned)kc_clock_ns ();
     (void)printf ("seed %u\n", w.seed);
     (void)fflush (stdout);
     kc_log_init ("kill_memory", "writer");
@@ -255,7 +280,10 @@ int main (int argc, char **argv)
         kc_die (__FILE__, __LINE__, "kc-memory did not become ready");
     kc_err_t err = {0};
     w.loop = kc_loop_new (&err);
-    kc_node_config_t config = {.loop = w.loop, .run_dir = w.fleet.dir, .role = "planner", .instance = "writer"};
+    kc_node_config_t config = {.loop = w.loop,
+                               .run_dir = w.fleet.dir,
+                               .role = "planner",
+                               .instance = "writer"};
     if (!w.loop || !(w.node = kc_node_new (&config, &err)))
         kc_die (__FILE__, __LINE__, err.text);
     for (int t = 0; t < TASKS; t++)
@@ -273,9 +301,12 @@ int main (int argc, char **argv)
         s_fail (&w, "kc-memory ended with another status than 0", status, 0);
     s_check_file (&w);
     if (w.acks < 50 || w.kills < 5)
-        s_fail (&w, "too little happened to prove anything (acknowledged, kills)", w.acks, w.kills);
-    (void)printf ("%s - %lld acknowledged appends, %lld kills (%lld while starting), %lld repeated, %lld new tries\n",
-                  w.failures ? "not ok" : "ok", w.acks, w.kills, w.starting_kills, w.repeats, w.retries);
+        s_fail (&w, "too little happened to prove anything (acknowledged, kills)",
+                w.acks, w.kills);
+    (void)printf ("%s - %lld acknowledged appends, %lld kills (%lld while starting), "
+                  "%lld repeated, %lld new tries\n",
+                  w.failures ? "not ok" : "ok", w.acks, w.kills, w.starting_kills,
+                  w.repeats, w.retries);
     for (int t = 0; t < TASKS; t++)
         free (w.acked[t]);
     mem_fleet_end (&w.fleet, w.failures > 0);

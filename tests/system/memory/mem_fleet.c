@@ -20,8 +20,13 @@ static kc_child_t s_start (const mem_fleet_t *f, const char *const *argv, int *r
     int fds[2];
     if (kc_pipe (fds, &err) < 0)
         kc_die (__FILE__, __LINE__, err.text);
-    kc_spawn_fd_t list[3] = {{fds[1], 3}, {f->leash[0], 4}, {STDERR_FILENO, STDERR_FILENO}};
-    kc_spawn_t spec = {.path = argv[0], .argv = argv, .envp = (const char *const *)environ, .fds = list, .n_fds = 3};
+    kc_spawn_fd_t list[3] = {
+        {fds[1], 3}, {f->leash[0], 4}, {STDERR_FILENO, STDERR_FILENO}};
+    kc_spawn_t spec = {.path = argv[0],
+                       .argv = argv,
+                       .envp = (const char *const *)environ,
+                       .fds = list,
+                       .n_fds = 3};
     kc_child_t child = {0};
     if (kc_spawn (&spec, &child, &err) < 0)
         kc_die (__FILE__, __LINE__, err.text);
@@ -59,8 +64,10 @@ void mem_fleet_new (mem_fleet_t *f)
 
 void mem_fleet_start_broker (mem_fleet_t *f)
 {
-    const char *argv[] = {KC_TEST_BROKER, "--run", f->dir, "--notify-fd", "3", "--leash-fd", "4", "--beat-ms", "200", "--dead-ms", "2000",
-                          "--log-level", "error", NULL};
+    const char *argv[] = {
+        KC_TEST_BROKER, "--run",       f->dir,      "--notify-fd", "3",
+        "--leash-fd",   "4",           "--beat-ms", "200",         "--dead-ms",
+        "2000",         "--log-level", "error",     NULL};
     int ready = -1;
     f->broker = s_start (f, argv, &ready);
     if (!s_wait_ready (&ready, 20000))
@@ -69,8 +76,22 @@ void mem_fleet_start_broker (mem_fleet_t *f)
 
 void mem_fleet_spawn_memory (mem_fleet_t *f)
 {
-    const char *argv[] = {KC_TEST_MEMORY, "--run", f->dir, "--data", f->dir, "--notify-fd", "3", "--leash-fd", "4", "--instance", "memory-1",
-                          "--experts", KC_TEST_EXPERTS, "--log-level", "error", NULL};
+    const char *argv[] = {KC_TEST_MEMORY,
+                          "--run",
+                          f->dir,
+                          "--data",
+                          f->dir,
+                          "--notify-fd",
+                          "3",
+                          "--leash-fd",
+                          "4",
+                          "--instance",
+                          "memory-1",
+                          "--experts",
+                          KC_TEST_EXPERTS,
+                          "--log-level",
+                          "error",
+                          NULL};
     if (f->ready >= 0)
         close (f->ready);
     f->memory = s_start (f, argv, &f->ready);
@@ -107,12 +128,18 @@ void mem_fleet_end (mem_fleet_t *f, bool keep)
     free (f->file);
 }
 
-kc_answer_t mem_fleet_ask (kc_node_t *node, const char *op, const char *json, const void *chunk, size_t chunk_size)
+kc_answer_t mem_fleet_ask (kc_node_t *node, const char *op, const char *json,
+                           const void *chunk, size_t chunk_size)
 {
     kc_err_t err = {0};
     kc_answer_t answer = {0};
-    kc_call_t call = {.op = op, .ttl_ms = 20000, .payload = json, .payload_size = strlen (json), .chunk = chunk,
-                      .chunk_size = chunk_size, .retry_busy = true};
+    kc_call_t call = {.op = op,
+                      .ttl_ms = 20000,
+                      .payload = json,
+                      .payload_size = strlen (json),
+                      .chunk = chunk,
+                      .chunk_size = chunk_size,
+                      .retry_busy = true};
     if (kc_node_call_wait (node, &call, &answer, &err) < 0) {
         (void)fprintf (stderr, "%s: %s\n", op, err.text);
         exit (1);

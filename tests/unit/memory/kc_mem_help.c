@@ -69,7 +69,8 @@ int kc_help_create (kc_help_t *h, const char *task)
     put.sha256 = sha;
     kc_memory_blob_put_reply_t put_reply = {0};
     kc_help_begin (h);
-    int rc = kc_blobs_put (h->store->blobs, &put, text, 5, &put_reply, h->when.at, &h->err);
+    int rc =
+        kc_blobs_put (h->store->blobs, &put, text, 5, &put_reply, h->when.at, &h->err);
     kc_help_end (h, rc);
     kc_assert (rc == 0);
     kc_memory_task_create_t *in = kc_memory_task_create_new ();
@@ -77,7 +78,8 @@ int kc_help_create (kc_help_t *h, const char *task)
     in->document = kc_task_new ();
     in->document->kind = KC_TASK_KIND_CUDA;
     in->document->name = kc_strdup ("softmax");
-    kc_task_file_t *file = kc_push (&in->document->files, &in->document->n_files, sizeof *file);
+    kc_task_file_t *file =
+        kc_push (&in->document->files, &in->document->n_files, sizeof *file);
     file->path = kc_strdup ("softmax.cu");
     file->sha256 = kc_strdup (sha);
     file->size = 5;
@@ -92,8 +94,8 @@ int kc_help_create (kc_help_t *h, const char *task)
     return rc;
 }
 
-int64_t kc_help_lease (kc_help_t *h, const char *holder, const char *boot, const char *request,
-                       char **task_p)
+int64_t kc_help_lease (kc_help_t *h, const char *holder, const char *boot,
+                       const char *request, char **task_p)
 {
     kc_memory_task_lease_t *in = kc_memory_task_lease_new ();
     kc_memory_task_lease_reply_t *out = kc_memory_task_lease_reply_new ();
@@ -111,7 +113,8 @@ int64_t kc_help_lease (kc_help_t *h, const char *holder, const char *boot, const
 }
 
 int64_t kc_help_append (kc_help_t *h, const char *task, int64_t epoch, int64_t round,
-                        kc_memory_step_kind_t step, kc_memory_step_doc_t *doc, bool *repeated_p)
+                        kc_memory_step_kind_t step, kc_memory_step_doc_t *doc,
+                        bool *repeated_p)
 {
     kc_memory_step_append_t *in = kc_memory_step_append_new ();
     kc_memory_step_append_reply_t *out = kc_memory_step_append_reply_new ();
@@ -149,20 +152,23 @@ int64_t kc_help_event_count (kc_help_t *h, const char *task)
 kc_candidate_t *kc_help_candidate (const char *method, const char *parent, int version)
 {
     kc_buf_t json = {0};
-    kc_buf_printf (&json,
-                   "{\"program\":{\"format\":1,\"language\":\"cuda\",\"source\":\"// version %d\","
-                   "\"blocks\":[{\"steps\":[{\"op\":\"kernel\",\"kernel\":\"k\",\"grid\":[\"1\"],"
-                   "\"block\":[\"256\"]}]}]},\"writer\":\"%s\"",
-                   version, method ? "expert" : "given");
+    kc_buf_printf (
+        &json,
+        "{\"program\":{\"format\":1,\"language\":\"cuda\",\"source\":\"// version %d\","
+        "\"blocks\":[{\"steps\":[{\"op\":\"kernel\",\"kernel\":\"k\",\"grid\":[\"1\"],"
+        "\"block\":[\"256\"]}]}]},\"writer\":\"%s\"",
+        version, method ? "expert" : "given");
     if (method)
         kc_buf_printf (&json,
-                       ",\"method\":\"%s\",\"changes\":[{\"name\":\"ITEMS\",\"from\":\"1\",\"to\":\"%d\"}]",
+                       ",\"method\":\"%s\",\"changes\":[{\"name\":\"ITEMS\",\"from\":"
+                       "\"1\",\"to\":\"%d\"}]",
                        method, version);
     if (parent)
         kc_buf_printf (&json, ",\"parent\":\"%s\"", parent);
     kc_buf_puts (&json, "}");
     kc_errs_t errs = {0};
-    kc_candidate_t *c = kc_candidate_decode (kc_buf_str (&json), json.size, KC_STRICT, &errs);
+    kc_candidate_t *c =
+        kc_candidate_decode (kc_buf_str (&json), json.size, KC_STRICT, &errs);
     if (!c)
         kc_die (__FILE__, __LINE__, kc_errs_text (&errs));
     kc_buf_free (&json);
@@ -202,14 +208,16 @@ kc_memory_step_doc_t *kc_help_doc (void)
     return d;
 }
 
-kc_memory_step_doc_t *kc_help_doc_code (const char *method, const char *parent, int version)
+kc_memory_step_doc_t *kc_help_doc_code (const char *method, const char *parent,
+                                        int version)
 {
     kc_memory_step_doc_t *d = kc_help_doc ();
     d->candidate = kc_help_candidate (method, parent, version);
     return d;
 }
 
-kc_memory_step_doc_t *kc_help_doc_evaluate (kc_verdict_status_t status, double over_base)
+kc_memory_step_doc_t *kc_help_doc_evaluate (kc_verdict_status_t status,
+                                            double over_base)
 {
     kc_memory_step_doc_t *d = kc_help_doc ();
     d->verdict = kc_help_verdict (status, over_base);

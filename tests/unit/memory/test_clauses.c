@@ -1,4 +1,5 @@
-// Tests of the clauses: every guard refuses what it is there for, and unknown stays unknown.
+// Tests of the clauses: every guard refuses what it is there for, and unknown stays
+// unknown.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,9 +82,10 @@ static void ordinary_clauses_are_admitted (void **state)
 static void guard_1_only_listed_functions_and_the_evidence_can_be_reached (void **state)
 {
     static const char *const bad[] = {
-        "randomblob(8) > 1", "printf('%d', 1) > 1", "load_extension('a') = 1", "length(kernel) > 1",
-        "random() > dram_share", "sqlite_version() > 1", "upper(structure) = 'MAP'",
-        "dram_share > (total(occupancy))",
+        "randomblob(8) > 1",        "printf('%d', 1) > 1",
+        "load_extension('a') = 1",  "length(kernel) > 1",
+        "random() > dram_share",    "sqlite_version() > 1",
+        "upper(structure) = 'MAP'", "dram_share > (total(occupancy))",
     };
     for (size_t i = 0; i < KC_COUNT (bad); i++)
         s_refused (*state, bad[i], NULL);
@@ -97,16 +99,27 @@ static void guard_1_only_listed_functions_and_the_evidence_can_be_reached (void 
 static void guard_2_there_is_exactly_one_select (void **state)
 {
     s_refused (*state, "(SELECT 1) = 1", "SELECT");
-    s_refused (*state, "dram_share > 0.5 AND dram_share IN (SELECT occupancy FROM probe)", NULL);
+    s_refused (*state,
+               "dram_share > 0.5 AND dram_share IN (SELECT occupancy FROM probe)",
+               NULL);
     s_refused (*state, "EXISTS (SELECT 1)", NULL);
 }
 
 static void guard_3_the_text_must_compile_bare_and_in_parentheses (void **state)
 {
     static const char *const bad[] = {
-        "occupancy < 0.5) OR (1=1", "occupancy < 0.5 AS x", "occupancy < 0.5, dram_share > 0.5",
-        "occupancy < 0.5 FROM probe --", "occupancy < 0.5 --", "occupancy < 0.5; SELECT 1",
-        "occupancy < 0.5 /*", "* ", "", " ", "occupancy < ?1", "occupancy < :x",
+        "occupancy < 0.5) OR (1=1",
+        "occupancy < 0.5 AS x",
+        "occupancy < 0.5, dram_share > 0.5",
+        "occupancy < 0.5 FROM probe --",
+        "occupancy < 0.5 --",
+        "occupancy < 0.5; SELECT 1",
+        "occupancy < 0.5 /*",
+        "* ",
+        "",
+        " ",
+        "occupancy < ?1",
+        "occupancy < :x",
     };
     for (size_t i = 0; i < KC_COUNT (bad); i++)
         s_refused (*state, bad[i], NULL);
@@ -133,7 +146,9 @@ static void guard_5_length_depth_and_work_are_limited (void **state)
         kc_buf_puts (&longer, "                    ");
     s_refused (*state, kc_buf_str (&longer), "longer");
     s_refused (*state,
-               "structure LIKE '%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a'", NULL);
+               "structure LIKE "
+               "'%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a'",
+               NULL);
     s_refused (*state, "dram_share > 0.5 UNION SELECT 1", NULL);
     kc_buf_free (&deep);
     kc_buf_free (&longer);
@@ -145,8 +160,11 @@ static void guard_6_the_value_must_be_a_truth_value (void **state)
     s_refused (*state, "structure", "true, false or unknown");
     s_refused (*state, "dram_share * 2", "true, false or unknown");
     kc_err_t err = {0};
-    assert_int_equal (kc_clauses_check (*state, "1 - dram_share", KC_CLAUSE_SEVERITY, false, &err), 0);
-    assert_int_equal (kc_clauses_check (*state, "structure", KC_CLAUSE_SEVERITY, false, &err), -1);
+    assert_int_equal (
+        kc_clauses_check (*state, "1 - dram_share", KC_CLAUSE_SEVERITY, false, &err),
+        0);
+    assert_int_equal (
+        kc_clauses_check (*state, "structure", KC_CLAUSE_SEVERITY, false, &err), -1);
 }
 
 static const kc_evidence_step_t *s_step (kc_evidence_t *e)
@@ -164,11 +182,13 @@ static kc_evidence_t *s_evidence (void)
     return e;
 }
 
-static kc_truth_t s_truth (kc_clauses_t *c, const char *expr, kc_evidence_t *e, char **because_p)
+static kc_truth_t s_truth (kc_clauses_t *c, const char *expr, kc_evidence_t *e,
+                           char **because_p)
 {
     kc_err_t err = {0};
     kc_clauses_forget (c);
-    int n = kc_clauses_add (c, expr, KC_CLAUSE_CONDITION, strstr (expr, "IS NULL") != NULL, &err);
+    int n = kc_clauses_add (c, expr, KC_CLAUSE_CONDITION,
+                            strstr (expr, "IS NULL") != NULL, &err);
     if (n < 0)
         print_message ("%s\n", err.text);
     assert_true (n >= 0);
@@ -191,7 +211,8 @@ static void guard_7_numbers_are_real_so_division_keeps_its_fraction (void **stat
     e->steps[0].launches = 1;
     e->steps[0].has_grid_blocks = true;
     e->steps[0].grid_blocks = 2;
-    assert_int_equal (s_truth (*state, "launches / grid_blocks > 0.4", e, NULL), KC_TRUE);
+    assert_int_equal (s_truth (*state, "launches / grid_blocks > 0.4", e, NULL),
+                      KC_TRUE);
     kc_evidence_free (&e);
 }
 
@@ -204,7 +225,8 @@ static void guard_8_functions_that_hide_an_unknown_are_denied (void **state)
     s_refused (*state, "CASE WHEN dram_share > 0.5 THEN 1 ELSE 0 END", "missing");
     s_refused (*state, "dram_share IS NULL OR dram_share > 0.5", "handles_unknown");
     kc_err_t err = {0};
-    assert_int_equal (kc_clauses_check (*state, "dram_share IS NULL OR dram_share > 0.5",
+    assert_int_equal (kc_clauses_check (*state,
+                                        "dram_share IS NULL OR dram_share > 0.5",
                                         KC_CLAUSE_CONDITION, true, &err),
                       0);
 }
@@ -228,32 +250,41 @@ static void guard_10_division_by_zero_is_unknown (void **state)
     e->steps[0].has_dram_share = e->steps[0].has_l2_share = true;
     e->steps[0].dram_share = 0.5;
     e->steps[0].l2_share = 0;
-    assert_int_equal (s_truth (*state, "dram_share / l2_share > 1", e, &because), KC_UNKNOWN);
+    assert_int_equal (s_truth (*state, "dram_share / l2_share > 1", e, &because),
+                      KC_UNKNOWN);
     assert_string_equal (because, "a division by zero");
     free (because);
     kc_evidence_free (&e);
 }
 
-static void logic_is_three_valued_and_the_reason_names_values_or_what_is_missing (void **state)
+static void
+logic_is_three_valued_and_the_reason_names_values_or_what_is_missing (void **state)
 {
     kc_evidence_t *e = s_evidence ();
     char *because = NULL;
     e->steps[0].has_occupancy = true;
     e->steps[0].occupancy = 0.42;
-    kc_evidence_absent_t *a = kc_push (&e->steps[0].absent, &e->steps[0].n_absent, sizeof *a);
+    kc_evidence_absent_t *a =
+        kc_push (&e->steps[0].absent, &e->steps[0].n_absent, sizeof *a);
     a->field = kc_strdup ("dram_share");
     a->reason = KC_EVIDENCE_ABSENCE_NOT_PERMITTED;
-    assert_int_equal (s_truth (*state, "occupancy < 0.5 AND dram_share > 0.8", e, &because), KC_UNKNOWN);
+    assert_int_equal (
+        s_truth (*state, "occupancy < 0.5 AND dram_share > 0.8", e, &because),
+        KC_UNKNOWN);
     assert_string_equal (because, "dram_share is missing: not_permitted");
     free (because);
-    assert_int_equal (s_truth (*state, "occupancy > 0.5 AND dram_share > 0.8", e, NULL), KC_FALSE);
-    assert_int_equal (s_truth (*state, "occupancy < 0.5 OR dram_share > 0.8", e, &because), KC_TRUE);
-    assert_string_equal (because, "occupancy = 0.42, dram_share is missing: not_permitted");
+    assert_int_equal (s_truth (*state, "occupancy > 0.5 AND dram_share > 0.8", e, NULL),
+                      KC_FALSE);
+    assert_int_equal (
+        s_truth (*state, "occupancy < 0.5 OR dram_share > 0.8", e, &because), KC_TRUE);
+    assert_string_equal (because,
+                         "occupancy = 0.42, dram_share is missing: not_permitted");
     free (because);
     assert_int_equal (s_truth (*state, "occupancy < 0.5", e, &because), KC_TRUE);
     assert_string_equal (because, "occupancy = 0.42");
     free (because);
-    assert_int_equal (s_truth (*state, "l2_hit IS NULL OR l2_hit > 0.5", e, NULL), KC_TRUE);
+    assert_int_equal (s_truth (*state, "l2_hit IS NULL OR l2_hit > 0.5", e, NULL),
+                      KC_TRUE);
     assert_int_equal (s_truth (*state, "structure = 'map'", e, &because), KC_UNKNOWN);
     assert_string_equal (because, "structure is missing: not_collected");
     free (because);
@@ -274,16 +305,20 @@ static void hundreds_of_clauses_in_groups_answer_as_they_do_alone (void **state)
     e->steps[0].has_dram_share = true;
     e->steps[0].dram_share = 0.5;
     for (int i = 0; i < N; i++) {
-        char *expr = kc_asprintf (i % 3 == 2 ? "l2_share > %.3f" : "dram_share > %.3f", 0.1 + i * 0.002);
+        char *expr = kc_asprintf (i % 3 == 2 ? "l2_share > %.3f" : "dram_share > %.3f",
+                                  0.1 + i * 0.002);
         numbers[i] = kc_clauses_add (c, expr, KC_CLAUSE_CONDITION, false, &err);
-        assert_int_equal (numbers[i], kc_clauses_add (c, expr, KC_CLAUSE_CONDITION, false, &err));
+        assert_int_equal (numbers[i],
+                          kc_clauses_add (c, expr, KC_CLAUSE_CONDITION, false, &err));
         free (expr);
     }
     assert_int_equal (kc_clauses_build (c, &err), 0);
     assert_int_equal (kc_clauses_eval (c, e, s_step (e), NULL, &err), 0);
     for (int i = 0; i < N; i++) {
         double limit = atof ("0.1") + i * 0.002;
-        kc_truth_t expected = i % 3 == 2 ? KC_UNKNOWN : 0.5 > round (limit * 1000) / 1000 ? KC_TRUE : KC_FALSE;
+        kc_truth_t expected = i % 3 == 2                          ? KC_UNKNOWN
+                              : 0.5 > round (limit * 1000) / 1000 ? KC_TRUE
+                                                                  : KC_FALSE;
         assert_int_equal (kc_clauses_truth (c, numbers[i]), expected);
     }
     kc_evidence_free (&e);
@@ -322,7 +357,7 @@ static void every_number_and_enum_of_the_evidence_step_is_a_column (void **state
         expected += kc_evidence_step_type.fields[i].base == KC_BASE_NUMBER;
     assert_true (expected > 50);
     assert_int_equal (numbers, expected + 8); // and the numeric facts of the run
-    assert_int_equal (texts, 4);              // structure, occupancy_limiter, policy, backend
+    assert_int_equal (texts, 4); // structure, occupancy_limiter, policy, backend
 }
 
 int main (void)

@@ -1,5 +1,5 @@
-// Tests of the service without a network: batches, order, waiting, refusals, backup, and that nothing is
-// answered before it is on the disk (tests/fault_vfs).
+// Tests of the service without a network: batches, order, waiting, refusals, backup,
+// and that nothing is answered before it is on the disk (tests/fault_vfs).
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@
 typedef struct s_reply {
     char *json; // NULL = refused
     kc_err_t err;
-    int order; // of answering
+    int order;      // of answering
     uint64_t syncs; // of the log file when it was answered
 } s_reply_t;
 
@@ -57,15 +57,16 @@ static s_reply_t *s_note (s_world_t *w, const char *id)
     return r;
 }
 
-static void s_on_reply (void *arg, const char *id, const void *payload, size_t payload_size,
-                        const void *chunk, size_t chunk_size)
+static void s_on_reply (void *arg, const char *id, const void *payload,
+                        size_t payload_size, const void *chunk, size_t chunk_size)
 {
     (void)chunk;
     (void)chunk_size;
     s_note (arg, id)->json = kc_strndup (payload, payload_size);
 }
 
-static void s_on_refuse (void *arg, const char *id, const kc_err_t *err, int64_t retry_after_ms)
+static void s_on_refuse (void *arg, const char *id, const kc_err_t *err,
+                         int64_t retry_after_ms)
 {
     (void)retry_after_ms;
     s_note (arg, id)->err = *err;
@@ -115,7 +116,8 @@ static void s_ask (s_world_t *w, const char *id, const char *op, const char *jso
     kc_map_put (w->kept, id, copy);
     kc_map_put (w->kept, key, name);
     free (key);
-    kc_service_request_t r = {.id = name, .op = op, .payload = copy, .payload_size = strlen (copy)};
+    kc_service_request_t r = {
+        .id = name, .op = op, .payload = copy, .payload_size = strlen (copy)};
     kc_service_submit (w->service, &r);
 }
 
@@ -131,18 +133,22 @@ static void s_work (s_world_t *w)
 }
 
 static const char s_append_json[] =
-    "{\"task\":\"%s\",\"epoch\":%d,\"round\":%d,\"lane\":0,\"step\":\"code\",\"doc\":{\"seconds\":1,\"candidate\":"
-    "{\"writer\":\"given\",\"program\":{\"format\":1,\"language\":\"cuda\",\"source\":\"// %d\",\"blocks\":[{\"steps\":"
+    "{\"task\":\"%s\",\"epoch\":%d,\"round\":%d,\"lane\":0,\"step\":\"code\",\"doc\":{"
+    "\"seconds\":1,\"candidate\":"
+    "{\"writer\":\"given\",\"program\":{\"format\":1,\"language\":\"cuda\",\"source\":"
+    "\"// %d\",\"blocks\":[{\"steps\":"
     "[{\"op\":\"kernel\",\"kernel\":\"k\",\"grid\":[\"1\"],\"block\":[\"32\"]}]}]}}}}";
 
-static void s_append (s_world_t *w, const char *id, const char *task, int epoch, int round)
+static void s_append (s_world_t *w, const char *id, const char *task, int epoch,
+                      int round)
 {
     char json[1024];
     snprintf (json, sizeof json, s_append_json, task, epoch, round, round);
     s_ask (w, id, "memory.step.append", json);
 }
 
-static void every_operation_listed_is_in_the_table_and_the_other_way_round (void **state)
+static void
+every_operation_listed_is_in_the_table_and_the_other_way_round (void **state)
 {
     (void)state;
     size_t n = 0, listed = 0;
@@ -153,7 +159,8 @@ static void every_operation_listed_is_in_the_table_and_the_other_way_round (void
     assert_int_equal (listed, n);
 }
 
-static void a_batch_answers_good_ones_and_refuses_bad_ones_without_a_trace (void **state)
+static void
+a_batch_answers_good_ones_and_refuses_bad_ones_without_a_trace (void **state)
 {
     s_world_t *w = *state;
     kc_help_create (&w->h, "TASK000A");
@@ -179,18 +186,26 @@ static void a_batch_answers_good_ones_and_refuses_bad_ones_without_a_trace (void
     assert_int_equal (kc_help_event_count (&w->h, "TASK000A"), events + 3);
 }
 
-// What is stored is what was sent, and a repetition is known by it, with tricky text inside strings.
+// What is stored is what was sent, and a repetition is known by it, with tricky text
+// inside strings.
 static void a_document_is_stored_as_it_was_sent_in_either_order_of_keys (void **state)
 {
-    static const char doc[] = "{\"error\":{\"code\":\"x\",\"text\":\"a } \\\" { \\\\\"},\"seconds\":0.5}";
+    static const char doc[] =
+        "{\"error\":{\"code\":\"x\",\"text\":\"a } \\\" { \\\\\"},\"seconds\":0.5}";
     s_world_t *w = *state;
     kc_help_create (&w->h, "TASK000A");
     kc_help_lease (&w->h, "p", "b", "r", NULL);
     char json[512];
-    snprintf (json, sizeof json, "{\"doc\":%s,\"epoch\":1,\"lane\":0,\"round\":0,\"step\":\"code\",\"task\":\"TASK000A\"}", doc);
+    snprintf (json, sizeof json,
+              "{\"doc\":%s,\"epoch\":1,\"lane\":0,\"round\":0,\"step\":\"code\","
+              "\"task\":\"TASK000A\"}",
+              doc);
     s_ask (w, "first", "memory.step.append", json);
     s_ask (w, "again", "memory.step.append", json);
-    snprintf (json, sizeof json, "{\"task\":\"TASK000A\",\"epoch\":1,\"lane\":0,\"round\":0,\"step\":\"code\",\"doc\":%s}", doc);
+    snprintf (json, sizeof json,
+              "{\"task\":\"TASK000A\",\"epoch\":1,\"lane\":0,\"round\":0,\"step\":"
+              "\"code\",\"doc\":%s}",
+              doc);
     s_ask (w, "other order", "memory.step.append", json);
     s_ask (w, "read", "memory.trajectory.get", "{\"task\":\"TASK000A\"}");
     s_work (w);
@@ -203,8 +218,10 @@ static void a_document_is_stored_as_it_was_sent_in_either_order_of_keys (void **
 static void a_lease_waits_for_a_task_and_is_answered_out_of_order (void **state)
 {
     s_world_t *w = *state;
-    s_ask (w, "wait", "memory.task.lease", "{\"holder\":\"p\",\"boot\":\"b\",\"wait_ms\":20000}");
-    s_ask (w, "short", "memory.task.lease", "{\"holder\":\"q\",\"boot\":\"b\",\"wait_ms\":50}");
+    s_ask (w, "wait", "memory.task.lease",
+           "{\"holder\":\"p\",\"boot\":\"b\",\"wait_ms\":20000}");
+    s_ask (w, "short", "memory.task.lease",
+           "{\"holder\":\"q\",\"boot\":\"b\",\"wait_ms\":50}");
     s_ask (w, "now", "memory.task.lease", "{\"holder\":\"r\",\"boot\":\"b\"}");
     s_work (w);
     assert_non_null (strstr (s_of (w, "now")->json, "\"granted\":false"));
@@ -221,8 +238,10 @@ static void a_lease_waits_for_a_task_and_is_answered_out_of_order (void **state)
     snprintf (json, sizeof json, "{\"sha256\":\"%s\",\"size\":0,\"offset\":0}", sha);
     s_ask (w, "blob", "memory.blob.put", json);
     snprintf (json, sizeof json,
-              "{\"task\":\"TASK000Z\",\"document\":{\"kind\":\"cuda\",\"name\":\"n\",\"files\":[{\"path\":\"a.cu\","
-              "\"sha256\":\"%s\",\"size\":0}]}}", sha);
+              "{\"task\":\"TASK000Z\",\"document\":{\"kind\":\"cuda\",\"name\":\"n\","
+              "\"files\":[{\"path\":\"a.cu\","
+              "\"sha256\":\"%s\",\"size\":0}]}}",
+              sha);
     s_ask (w, "create", "memory.task.create", json);
     s_work (w);
     assert_non_null (strstr (s_of (w, "create")->json, "\"created\":true"));
@@ -236,9 +255,11 @@ static void a_reader_of_events_wakes_only_for_what_it_asked_for (void **state)
     kc_help_create (&w->h, "TASK000A");
     s_ask (w, "lease", "memory.task.lease", "{\"holder\":\"p\",\"boot\":\"b\"}");
     s_work (w);
-    s_ask (w, "cancels", "memory.events.read", "{\"after\":0,\"kinds\":[\"cancelled\"],\"wait_ms\":20000}");
+    s_ask (w, "cancels", "memory.events.read",
+           "{\"after\":0,\"kinds\":[\"cancelled\"],\"wait_ms\":20000}");
     s_ask (w, "all", "memory.events.read", "{\"after\":2,\"wait_ms\":20000}");
-    s_ask (w, "other", "memory.events.read", "{\"after\":2,\"task\":\"NONE\",\"wait_ms\":20000}");
+    s_ask (w, "other", "memory.events.read",
+           "{\"after\":2,\"task\":\"NONE\",\"wait_ms\":20000}");
     s_work (w);
     assert_int_equal (s_of (w, "other")->err.code, KC_ENOTFOUND);
     assert_int_equal (kc_service_parked (w->service), 2);
@@ -331,21 +352,25 @@ static void a_large_trajectory_is_answered_in_pages_that_fit (void **state)
         source[200000] = 0;
         free (doc->candidate->program->source);
         doc->candidate->program->source = source;
-        assert_int_equal (kc_help_append (&w->h, "TASK000A", epoch, round, KC_MEMORY_STEP_KIND_CODE, doc, NULL), round + 1);
+        assert_int_equal (kc_help_append (&w->h, "TASK000A", epoch, round,
+                                          KC_MEMORY_STEP_KIND_CODE, doc, NULL),
+                          round + 1);
         kc_memory_step_doc_free (&doc);
     }
     int64_t after = 0, pages = 0;
     for (bool more = true; more; pages++) {
         char id[32], json[128];
         snprintf (id, sizeof id, "t%d", (int)pages);
-        snprintf (json, sizeof json, "{\"task\":\"TASK000A\",\"after\":%d}", (int)after);
+        snprintf (json, sizeof json, "{\"task\":\"TASK000A\",\"after\":%d}",
+                  (int)after);
         s_ask (w, id, "memory.trajectory.get", json);
         s_work (w);
         const char *text = s_of (w, id)->json;
         assert_non_null (text);
         assert_true (strlen (text) <= KC_SERVICE_ANSWER);
         kc_errs_t errs = {0};
-        kc_memory_trajectory_get_reply_t *out = kc_memory_trajectory_get_reply_decode (text, strlen (text), KC_STRICT, &errs);
+        kc_memory_trajectory_get_reply_t *out = kc_memory_trajectory_get_reply_decode (
+            text, strlen (text), KC_STRICT, &errs);
         assert_non_null (out);
         after = out->steps[out->n_steps - 1].seq;
         more = out->more;
@@ -386,12 +411,13 @@ static void no_answer_leaves_before_the_log_is_on_the_disk (void **state)
         s_work (w);
         assert_non_null (s_of (w, id)->json);
         assert_true (s_of (w, id)->syncs > before);
-        assert_int_equal (kc_fault_unsynced (), 0); // nothing the answer rests on is only in a cache
+        assert_int_equal (kc_fault_unsynced (),
+                          0); // nothing the answer rests on is only in a cache
     }
 }
 
-// Power is lost at a random write: what was not flushed is dropped or torn.  Every append that was
-// answered must be there afterwards.
+// Power is lost at a random write: what was not flushed is dropped or torn.  Every
+// append that was answered must be there afterwards.
 static void after_a_power_loss_every_answered_append_is_there (void **state)
 {
     s_world_t *w = *state;
@@ -423,11 +449,14 @@ static void after_a_power_loss_every_answered_append_is_there (void **state)
         if (!w->h.store)
             fail_msg ("%s", w->h.err.text);
         int64_t good = 0, rows = 0;
-        assert_int_equal (kc_db_int (w->h.store->db, &w->h.err, 0, &good,
-                                     "SELECT integrity_check = 'ok' FROM pragma_integrity_check", ""),
-                          0);
+        assert_int_equal (
+            kc_db_int (w->h.store->db, &w->h.err, 0, &good,
+                       "SELECT integrity_check = 'ok' FROM pragma_integrity_check", ""),
+            0);
         assert_int_equal (good, 1);
-        assert_int_equal (kc_db_int (w->h.store->db, &w->h.err, 0, &rows, "SELECT count(*) FROM step", ""), 0);
+        assert_int_equal (kc_db_int (w->h.store->db, &w->h.err, 0, &rows,
+                                     "SELECT count(*) FROM step", ""),
+                          0);
         if (rows < acknowledged + 1)
             fail_msg ("%d answered, %d there", acknowledged + 1, (int)rows);
         round = (int)rows; // the unanswered one may be there or not
@@ -439,7 +468,8 @@ static void after_a_power_loss_every_answered_append_is_there (void **state)
     assert_true (acknowledged > 10);
 }
 
-static void a_full_disk_stops_the_service_with_a_clear_text_and_answers_nothing (void **state)
+static void
+a_full_disk_stops_the_service_with_a_clear_text_and_answers_nothing (void **state)
 {
     s_world_t *w = *state;
     kc_help_create (&w->h, "TASK000A");

@@ -1,4 +1,5 @@
-// Tests of the store on a real file: tasks and leases, steps, events, blobs, cache, migrations, backup.
+// Tests of the store on a real file: tasks and leases, steps, events, blobs, cache,
+// migrations, backup.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,8 +38,9 @@ static int s_teardown (void **state)
     return 0;
 }
 
-static int64_t s_append_doc (kc_help_t *h, const char *task, int64_t epoch, int64_t round,
-                             kc_memory_step_kind_t step, kc_memory_step_doc_t *doc, bool *repeated_p)
+static int64_t s_append_doc (kc_help_t *h, const char *task, int64_t epoch,
+                             int64_t round, kc_memory_step_kind_t step,
+                             kc_memory_step_doc_t *doc, bool *repeated_p)
 {
     int64_t seq = kc_help_append (h, task, epoch, round, step, doc, repeated_p);
     kc_memory_step_doc_free (&doc);
@@ -60,7 +62,8 @@ static kc_memory_task_row_t *s_row (kc_help_t *h, const char *task)
 
 static int s_cancel (kc_help_t *h, const char *task)
 {
-    kc_memory_task_cancel_t in = {.task = kc_strdup (task), .reason = kc_strdup ("no longer needed")};
+    kc_memory_task_cancel_t in = {.task = kc_strdup (task),
+                                  .reason = kc_strdup ("no longer needed")};
     kc_memory_task_cancel_reply_t *out = kc_memory_task_cancel_reply_new ();
     kc_help_begin (h);
     int rc = kc_tasks_cancel (h->store->tasks, &in, out, &h->when, &h->err);
@@ -73,7 +76,8 @@ static int s_cancel (kc_help_t *h, const char *task)
 
 static int s_finish (kc_help_t *h, const char *task, int64_t epoch)
 {
-    kc_memory_task_finish_t in = {.task = kc_strdup (task), .epoch = epoch,
+    kc_memory_task_finish_t in = {.task = kc_strdup (task),
+                                  .epoch = epoch,
                                   .state = KC_MEMORY_TASK_FINISH_STATE_DONE};
     kc_memory_task_finish_reply_t *out = kc_memory_task_finish_reply_new ();
     kc_help_begin (h);
@@ -105,7 +109,8 @@ static int s_expire (kc_help_t *h)
 
 // ---- tasks ----
 
-static void creating_a_task_twice_answers_the_same_and_another_content_is_a_conflict (void **state)
+static void
+creating_a_task_twice_answers_the_same_and_another_content_is_a_conflict (void **state)
 {
     kc_help_t *h = *state;
     assert_int_equal (kc_help_create (h, "TASK0001"), 1);
@@ -115,9 +120,11 @@ static void creating_a_task_twice_answers_the_same_and_another_content_is_a_conf
     in->document = kc_task_new ();
     in->document->kind = KC_TASK_KIND_CUDA;
     in->document->name = kc_strdup ("another");
-    kc_task_file_t *file = kc_push (&in->document->files, &in->document->n_files, sizeof *file);
+    kc_task_file_t *file =
+        kc_push (&in->document->files, &in->document->n_files, sizeof *file);
     file->path = kc_strdup ("a.cu");
-    file->sha256 = kc_strdup ("2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
+    file->sha256 =
+        kc_strdup ("2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
     file->size = 5;
     kc_memory_task_create_reply_t *out = kc_memory_task_create_reply_new ();
     kc_help_begin (h);
@@ -129,7 +136,8 @@ static void creating_a_task_twice_answers_the_same_and_another_content_is_a_conf
     kc_memory_task_create_reply_free (&out);
 }
 
-static void a_task_whose_files_are_not_here_names_the_missing_blobs_and_is_not_created (void **state)
+static void a_task_whose_files_are_not_here_names_the_missing_blobs_and_is_not_created (
+    void **state)
 {
     kc_help_t *h = *state;
     kc_memory_task_create_t *in = kc_memory_task_create_new ();
@@ -137,9 +145,11 @@ static void a_task_whose_files_are_not_here_names_the_missing_blobs_and_is_not_c
     in->document = kc_task_new ();
     in->document->kind = KC_TASK_KIND_CUDA;
     in->document->name = kc_strdup ("t");
-    kc_task_file_t *file = kc_push (&in->document->files, &in->document->n_files, sizeof *file);
+    kc_task_file_t *file =
+        kc_push (&in->document->files, &in->document->n_files, sizeof *file);
     file->path = kc_strdup ("a.cu");
-    file->sha256 = kc_strdup ("0000000000000000000000000000000000000000000000000000000000000001");
+    file->sha256 =
+        kc_strdup ("0000000000000000000000000000000000000000000000000000000000000001");
     file->size = 5;
     kc_memory_task_create_reply_t *out = kc_memory_task_create_reply_new ();
     kc_help_begin (h);
@@ -275,10 +285,13 @@ static void cancelling_raises_the_epoch_and_keeps_the_best (void **state)
                       1);
     kc_memory_step_doc_t *doc = kc_help_doc_evaluate (KC_VERDICT_STATUS_OK, 0);
     doc->best = kc_memory_best_new ();
-    doc->best->hash = kc_strdup ("2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
+    doc->best->hash =
+        kc_strdup ("2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
     doc->best->has_speedup = true;
     doc->best->speedup = 1.5;
-    assert_int_equal (s_append_doc (h, "TASK000A", epoch, 0, KC_MEMORY_STEP_KIND_EVALUATE, doc, NULL), 2);
+    assert_int_equal (
+        s_append_doc (h, "TASK000A", epoch, 0, KC_MEMORY_STEP_KIND_EVALUATE, doc, NULL),
+        2);
     assert_int_equal (s_cancel (h, "TASK000A"), 0);
     assert_int_equal (s_cancel (h, "TASK000A"), 0);
     assert_int_equal (s_append_doc (h, "TASK000A", epoch, 1, KC_MEMORY_STEP_KIND_CODE,
@@ -350,7 +363,8 @@ static void a_list_pages_from_the_newest_and_filters_by_state (void **state)
 
 // ---- steps ----
 
-static void a_step_is_stored_once_and_repeated_content_answers_the_same_number (void **state)
+static void
+a_step_is_stored_once_and_repeated_content_answers_the_same_number (void **state)
 {
     kc_help_t *h = *state;
     bool repeated = true;
@@ -387,14 +401,18 @@ static void a_step_without_its_product_is_refused_and_leaves_nothing (void **sta
     kc_help_create (h, "TASK000A");
     int64_t epoch = kc_help_lease (h, "p1", "b1", "r1", NULL);
     int64_t events = kc_help_event_count (h, "TASK000A");
-    assert_int_equal (s_append_doc (h, "TASK000A", epoch, 0, KC_MEMORY_STEP_KIND_EVALUATE, kc_help_doc (), NULL), -1);
+    assert_int_equal (s_append_doc (h, "TASK000A", epoch, 0,
+                                    KC_MEMORY_STEP_KIND_EVALUATE, kc_help_doc (), NULL),
+                      -1);
     assert_int_equal (h->err.code, KC_EINVALID);
     assert_int_equal (kc_help_event_count (h, "TASK000A"), events);
     kc_memory_step_doc_t *doc = kc_help_doc ();
     doc->error = kc_memory_outcome_new ();
     doc->error->code = kc_strdup ("lost");
     doc->error->text = kc_strdup ("the evaluator died three times");
-    assert_int_equal (s_append_doc (h, "TASK000A", epoch, 0, KC_MEMORY_STEP_KIND_EVALUATE, doc, NULL), 1);
+    assert_int_equal (
+        s_append_doc (h, "TASK000A", epoch, 0, KC_MEMORY_STEP_KIND_EVALUATE, doc, NULL),
+        1);
 }
 
 static void an_event_line_tells_change_method_and_ratio (void **state)
@@ -409,8 +427,9 @@ static void an_event_line_tells_change_method_and_ratio (void **state)
     kc_memory_events_read_t *in = kc_memory_events_read_new ();
     kc_memory_events_read_reply_t *out = kc_memory_events_read_reply_new ();
     assert_int_equal (kc_events_read (h->store->events, in, out, NULL, &h->err), 0);
-    assert_string_equal (out->events[out->n_events - 1].text,
-                         "round 3: ITEMS 1 -> 4 (Increase_ILP_WorkPerThread): OK, 1.31x over base");
+    assert_string_equal (
+        out->events[out->n_events - 1].text,
+        "round 3: ITEMS 1 -> 4 (Increase_ILP_WorkPerThread): OK, 1.31x over base");
     assert_int_equal (out->last, out->events[out->n_events - 1].seq);
     for (size_t i = 0; i < out->n_events; i++)
         assert_int_equal (out->events[i].seq, i + 1);
@@ -436,13 +455,16 @@ static void outcomes_of_a_method_are_counted_in_the_context_of_its_plan (void **
     for (int round = 1; round <= 3; round++) {
         s_append_doc (h, "TASK000A", epoch, round, KC_MEMORY_STEP_KIND_CODE,
                       kc_help_doc_code ("Launch_Tuning", NULL, round), NULL);
-        s_append_doc (h, "TASK000A", epoch, round, KC_MEMORY_STEP_KIND_EVALUATE,
-                      round == 2 ? kc_help_doc_evaluate (KC_VERDICT_STATUS_WRONG_OUTPUT, 0)
-                                 : kc_help_doc_evaluate (KC_VERDICT_STATUS_OK, round == 1 ? 2.0 : 0.9),
-                      NULL);
+        s_append_doc (
+            h, "TASK000A", epoch, round, KC_MEMORY_STEP_KIND_EVALUATE,
+            round == 2
+                ? kc_help_doc_evaluate (KC_VERDICT_STATUS_WRONG_OUTPUT, 0)
+                : kc_help_doc_evaluate (KC_VERDICT_STATUS_OK, round == 1 ? 2.0 : 0.9),
+            NULL);
     }
     // What was not measured is no news about the method.
-    s_append_doc (h, "TASK000A", epoch, 4, KC_MEMORY_STEP_KIND_CODE, kc_help_doc_code ("Launch_Tuning", NULL, 9), NULL);
+    s_append_doc (h, "TASK000A", epoch, 4, KC_MEMORY_STEP_KIND_CODE,
+                  kc_help_doc_code ("Launch_Tuning", NULL, 9), NULL);
     s_append_doc (h, "TASK000A", epoch, 4, KC_MEMORY_STEP_KIND_EVALUATE,
                   kc_help_doc_evaluate (KC_VERDICT_STATUS_NO_MEASUREMENT, 0), NULL);
     for (int pass = 0; pass < 2; pass++) {
@@ -466,7 +488,8 @@ static void a_trajectory_pages_and_brief_leaves_out_the_source (void **state)
     kc_help_create (h, "TASK000A");
     int64_t epoch = kc_help_lease (h, "p1", "b1", "r1", NULL);
     for (int i = 0; i < 5; i++)
-        s_append_doc (h, "TASK000A", epoch, i, KC_MEMORY_STEP_KIND_CODE, kc_help_doc_code (NULL, NULL, i), NULL);
+        s_append_doc (h, "TASK000A", epoch, i, KC_MEMORY_STEP_KIND_CODE,
+                      kc_help_doc_code (NULL, NULL, i), NULL);
     kc_memory_trajectory_get_t *in = kc_memory_trajectory_get_new ();
     in->task = kc_strdup ("TASK000A");
     in->limit = 2;
@@ -475,11 +498,13 @@ static void a_trajectory_pages_and_brief_leaves_out_the_source (void **state)
         kc_buf_t json = {0};
         assert_int_equal (kc_steps_get (h->store->steps, in, &json, &h->err), 0);
         kc_errs_t errs = {0};
-        kc_memory_trajectory_get_reply_t *out = kc_memory_trajectory_get_reply_decode (json.data, json.size, KC_STRICT, &errs);
+        kc_memory_trajectory_get_reply_t *out = kc_memory_trajectory_get_reply_decode (
+            json.data, json.size, KC_STRICT, &errs);
         assert_non_null (out);
         for (size_t i = 0; i < out->n_steps; i++) {
             assert_int_equal (out->steps[i].seq, ++seen);
-            bool cut = strstr (out->steps[i].doc->candidate->program->source, "version") == NULL;
+            bool cut = strstr (out->steps[i].doc->candidate->program->source, "version")
+                       == NULL;
             assert_int_equal (cut, in->brief);
         }
         more = out->more;
@@ -492,7 +517,8 @@ static void a_trajectory_pages_and_brief_leaves_out_the_source (void **state)
     kc_memory_trajectory_get_free (&in);
 }
 
-// Random holders come and go; only the newest epoch of a task ever writes, and appends stay unique.
+// Random holders come and go; only the newest epoch of a task ever writes, and appends
+// stay unique.
 static void fencing_holds_under_random_leases_and_repeated_appends (void **state)
 {
     kc_help_t *h = *state;
@@ -507,9 +533,11 @@ static void fencing_holds_under_random_leases_and_repeated_appends (void **state
         kc_help_create (h, ids[i]);
     for (int turn = 0; turn < TURNS; turn++) {
         seed = seed * 1664525u + 1013904223u;
-        int what = (int)(seed >> 24) % 8, who = (int)(seed >> 16) % HOLDERS, t = (int)(seed >> 8) % TASKS;
+        int what = (int)(seed >> 24) % 8, who = (int)(seed >> 16) % HOLDERS,
+            t = (int)(seed >> 8) % TASKS;
         if (what < 2) {
-            char *holder = kc_asprintf ("p%d", who), *request = kc_asprintf ("r%d", turn), *task = NULL;
+            char *holder = kc_asprintf ("p%d", who),
+                 *request = kc_asprintf ("r%d", turn), *task = NULL;
             int64_t epoch = kc_help_lease (h, holder, "b", request, &task);
             for (int i = 0; task && i < TASKS; i++)
                 if (strcmp (task, ids[i]) == 0) {
@@ -532,8 +560,9 @@ static void fencing_holds_under_random_leases_and_repeated_appends (void **state
         else if (epoch_of[who][t] > 0) {
             bool repeated = false;
             int64_t round = (int64_t)(seed >> 4) % 40;
-            int64_t seq = s_append_doc (h, ids[t], epoch_of[who][t], round, KC_MEMORY_STEP_KIND_CODE,
-                                        kc_help_doc_code (NULL, NULL, (int)round), &repeated);
+            int64_t seq = s_append_doc (
+                h, ids[t], epoch_of[who][t], round, KC_MEMORY_STEP_KIND_CODE,
+                kc_help_doc_code (NULL, NULL, (int)round), &repeated);
             bool may = epoch_of[who][t] == newest[t] && (running[t] || repeated);
             assert_int_equal (seq > 0, may);
             if (seq > 0 && !repeated)
@@ -590,13 +619,15 @@ static void events_filter_by_task_and_kind_and_tell_where_to_read_on (void **sta
 
 // ---- blobs ----
 
-static int s_put (kc_help_t *h, const char *sha, const char *data, int64_t size, int64_t offset,
-                  size_t part, kc_memory_blob_put_reply_t *out)
+static int s_put (kc_help_t *h, const char *sha, const char *data, int64_t size,
+                  int64_t offset, size_t part, kc_memory_blob_put_reply_t *out)
 {
-    kc_memory_blob_put_t in = {.sha256 = kc_strdup (sha), .size = size, .offset = offset};
+    kc_memory_blob_put_t in = {
+        .sha256 = kc_strdup (sha), .size = size, .offset = offset};
     memset (out, 0, sizeof *out);
     kc_help_begin (h);
-    int rc = kc_blobs_put (h->store->blobs, &in, data + offset, part, out, h->when.at, &h->err);
+    int rc = kc_blobs_put (h->store->blobs, &in, data + offset, part, out, h->when.at,
+                           &h->err);
     kc_help_end (h, rc);
     free (in.sha256);
     return rc;
@@ -615,8 +646,9 @@ static void a_blob_is_put_in_parts_resumed_and_read_back_in_pieces (void **state
     assert_int_equal (s_put (h, sha, data, SIZE, 0, 1000000, &out), 0);
     assert_int_equal (out.have, 1000000);
     kc_help_reopen (h);
-    assert_int_equal (s_put (h, sha, data, SIZE, 0, 1000000, &out), 0);       // repeated
-    assert_int_equal (s_put (h, sha, data, SIZE, 2000000, 500000, &out), 0);  // ahead of the front
+    assert_int_equal (s_put (h, sha, data, SIZE, 0, 1000000, &out), 0); // repeated
+    assert_int_equal (s_put (h, sha, data, SIZE, 2000000, 500000, &out),
+                      0); // ahead of the front
     assert_int_equal (out.have, 1000000);
     assert_false (out.complete);
     int64_t size = 0;
@@ -631,7 +663,8 @@ static void a_blob_is_put_in_parts_resumed_and_read_back_in_pieces (void **state
         kc_memory_blob_get_t in = {.sha256 = sha, .offset = (int64_t)all.size};
         kc_memory_blob_get_reply_t reply = {0};
         kc_buf_t part = {0};
-        assert_int_equal (kc_blobs_get (h->store->blobs, &in, &reply, &part, &h->err), 0);
+        assert_int_equal (kc_blobs_get (h->store->blobs, &in, &reply, &part, &h->err),
+                          0);
         assert_true (part.size > 0 && part.size <= KC_BLOB_PART_MAX);
         kc_buf_put (&all, part.data, part.size);
         kc_buf_free (&part);
@@ -675,11 +708,13 @@ static void unused_blobs_go_after_a_week_of_service_and_used_ones_stay (void **s
         assert_int_equal (s_put (h, sha, data, 1, 0, 1, &out), 0);
     }
     int64_t size = 0;
-    assert_int_equal (kc_blobs_minute (h->store->blobs, KC_BLOBS_KEEP_MINUTES, &h->err), 0);
+    assert_int_equal (kc_blobs_minute (h->store->blobs, KC_BLOBS_KEEP_MINUTES, &h->err),
+                      0);
     assert_int_equal (kc_store_sweep (h->store, &h->err), 0);
     assert_int_equal (kc_blobs_have (h->store->blobs, sha, &size, &h->err), 1);
     assert_int_equal (kc_blobs_minute (h->store->blobs, 1, &h->err), 0);
-    assert_int_equal (kc_store_sweep (h->store, &h->err), 1); // a full slice: there may be more
+    assert_int_equal (kc_store_sweep (h->store, &h->err),
+                      1); // a full slice: there may be more
     assert_int_equal (kc_store_sweep (h->store, &h->err), 0);
     assert_int_equal (kc_blobs_have (h->store->blobs, sha, &size, &h->err), 0);
     assert_int_equal (kc_blobs_have (h->store->blobs, used, &size, &h->err), 1);
@@ -690,10 +725,12 @@ static void unused_blobs_go_after_a_week_of_service_and_used_ones_stay (void **s
 static void verdicts_that_may_differ_next_time_are_never_cached (void **state)
 {
     kc_help_t *h = *state;
-    static const char key[] = "00000000000000000000000000000000000000000000000000000000000000aa";
+    static const char key[] =
+        "00000000000000000000000000000000000000000000000000000000000000aa";
     static const kc_verdict_status_t never[] = {
-        KC_VERDICT_STATUS_TIMEOUT, KC_VERDICT_STATUS_LAUNCH_ERROR, KC_VERDICT_STATUS_NO_MEASUREMENT,
-        KC_VERDICT_STATUS_INFRA_ERROR, KC_VERDICT_STATUS_UNSUPPORTED};
+        KC_VERDICT_STATUS_TIMEOUT, KC_VERDICT_STATUS_LAUNCH_ERROR,
+        KC_VERDICT_STATUS_NO_MEASUREMENT, KC_VERDICT_STATUS_INFRA_ERROR,
+        KC_VERDICT_STATUS_UNSUPPORTED};
     kc_help_create (h, "TASK000A");
     int64_t epoch = kc_help_lease (h, "p1", "b1", "r1", NULL);
     kc_verdict_t *found = NULL;
@@ -701,7 +738,9 @@ static void verdicts_that_may_differ_next_time_are_never_cached (void **state)
     for (size_t i = 0; i < KC_COUNT (never); i++) {
         kc_memory_step_doc_t *doc = kc_help_doc_evaluate (never[i], 0);
         doc->verdict->cache_key = kc_strdup (key);
-        assert_true (s_append_doc (h, "TASK000A", epoch, round++, KC_MEMORY_STEP_KIND_EVALUATE, doc, NULL) > 0);
+        assert_true (s_append_doc (h, "TASK000A", epoch, round++,
+                                   KC_MEMORY_STEP_KIND_EVALUATE, doc, NULL)
+                     > 0);
         assert_int_equal (kc_cache_find (h->store->cache, key, &found, &h->err), 0);
         assert_null (found);
     }
@@ -710,12 +749,14 @@ static void verdicts_that_may_differ_next_time_are_never_cached (void **state)
     doc->verdict->labels = kc_calloc (1, sizeof *doc->verdict->labels);
     doc->verdict->n_labels = 1;
     doc->verdict->labels[0] = KC_VERDICT_LABEL_NONDETERMINISTIC;
-    s_append_doc (h, "TASK000A", epoch, round++, KC_MEMORY_STEP_KIND_EVALUATE, doc, NULL);
+    s_append_doc (h, "TASK000A", epoch, round++, KC_MEMORY_STEP_KIND_EVALUATE, doc,
+                  NULL);
     assert_int_equal (kc_cache_find (h->store->cache, key, &found, &h->err), 0);
     assert_null (found);
     doc = kc_help_doc_evaluate (KC_VERDICT_STATUS_OK, 1.5);
     doc->verdict->cache_key = kc_strdup (key);
-    s_append_doc (h, "TASK000A", epoch, round++, KC_MEMORY_STEP_KIND_EVALUATE, doc, NULL);
+    s_append_doc (h, "TASK000A", epoch, round++, KC_MEMORY_STEP_KIND_EVALUATE, doc,
+                  NULL);
     assert_int_equal (kc_cache_find (h->store->cache, key, &found, &h->err), 0);
     assert_non_null (found);
     assert_true (found->cached);
@@ -737,7 +778,8 @@ static void a_file_of_another_program_and_a_newer_file_are_refused (void **state
     assert_null (kc_store_open (&config, &h->when, &h->err));
     assert_int_equal (h->err.code, KC_EREFUSED);
     sqlite3_open (h->path, &db);
-    sqlite3_exec (db, "PRAGMA user_version = 2; PRAGMA application_id = 7", NULL, NULL, NULL);
+    sqlite3_exec (db, "PRAGMA user_version = 2; PRAGMA application_id = 7", NULL, NULL,
+                  NULL);
     sqlite3_close (db);
     assert_null (kc_store_open (&config, &h->when, &h->err));
     assert_int_equal (h->err.code, KC_EREFUSED);
@@ -768,13 +810,16 @@ static void a_version_1_file_is_upgraded_and_backed_up_first (void **state)
     assert_non_null (row);
     assert_int_equal (row->steps, 2);
     assert_int_equal (row->state, KC_MEMORY_STATE_RUNNING);
-    // Work goes on where it was: the lease lives one term, the next step has the next number.
-    assert_int_equal (s_append_doc (h, row->task, row->epoch, 1, KC_MEMORY_STEP_KIND_CODE,
+    // Work goes on where it was: the lease lives one term, the next step has the next
+    // number.
+    assert_int_equal (s_append_doc (h, row->task, row->epoch, 1,
+                                    KC_MEMORY_STEP_KIND_CODE,
                                     kc_help_doc_code ("Launch_Tuning", NULL, 2), NULL),
                       3);
     kc_memory_task_row_free (&row);
     int64_t version = 0;
-    assert_int_equal (kc_db_int (h->store->db, &h->err, 0, &version, "PRAGMA user_version", ""), 0);
+    assert_int_equal (
+        kc_db_int (h->store->db, &h->err, 0, &version, "PRAGMA user_version", ""), 0);
     assert_int_equal (version, KC_MIGRATE_NEWEST);
 }
 
@@ -790,8 +835,10 @@ static void a_backup_is_made_while_writes_go_on_and_opens_as_a_store (void **sta
     int rc = 0;
     for (int round = 0; rc == 0 && round < 10000; round++) {
         if (round < 5)
-            assert_true (s_append_doc (h, "TASK000A", epoch, round, KC_MEMORY_STEP_KIND_CODE,
-                                       kc_help_doc_code (NULL, NULL, round), NULL) > 0);
+            assert_true (s_append_doc (h, "TASK000A", epoch, round,
+                                       KC_MEMORY_STEP_KIND_CODE,
+                                       kc_help_doc_code (NULL, NULL, round), NULL)
+                         > 0);
         rc = kc_backup_step (backup, &h->err);
         usleep (1000);
     }

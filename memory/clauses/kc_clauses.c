@@ -237,8 +237,10 @@ void kc_clauses_destroy (kc_clauses_t **self_p)
     sqlite3_finalize (self->insert);
     sqlite3_finalize (self->clear);
     sqlite3_close (self->db);
-    free (self->truth);
-    free (self->number);
+    for (size_t i = 0; i < KC_CLAUSES_KEPT; i++) {
+        free (self->kept[i].truth);
+        free (self->kept[i].number);
+    }
     free (self);
     *self_p = NULL;
 }
@@ -280,9 +282,12 @@ int kc_clauses_add (kc_clauses_t *self, const char *expr, kc_clause_kind_t kind,
 int kc_clauses_build (kc_clauses_t *self, kc_err_t *err)
 {
     s_drop_groups (self);
-    self->truth = kc_realloc (self->truth, self->n_clauses + 1);
-    self->number =
-        kc_realloc (self->number, (self->n_clauses + 1) * sizeof *self->number);
+    for (size_t i = 0; i < KC_CLAUSES_KEPT; i++) {
+        kc_answers_t *a = &self->kept[i];
+        a->truth = kc_realloc (a->truth, self->n_clauses + 1);
+        a->number = kc_realloc (a->number, (self->n_clauses + 1) * sizeof *a->number);
+    }
+    self->a = &self->kept[0];
     self->n_groups = (self->n_clauses + KC_CLAUSES_GROUP - 1) / KC_CLAUSES_GROUP;
     self->groups = kc_calloc (self->n_groups + 1, sizeof *self->groups);
     s_limit (self, KC_CLAUSES_GROUP * (KC_CLAUSES_TEXT + 8) + 64);
@@ -372,7 +377,7 @@ static void s_read_fact (kc_cell_t *cell, kc_fact_t fact, const kc_evidence_t *r
 static int s_store_row (kc_clauses_t *self, kc_err_t *err)
 {
     for (size_t i = 0; i < self->n_columns; i++)
-        s_bind_cell (self->insert, (int)i + 1, &self->cells[i],
+        s_bind_cell (self->insert, (int)i + 1, &self->a->cells[i],
                      self->columns[i].is_text);
     int rc = sqlite3_step (self->clear);
     sqlite3_reset (self->clear);
@@ -389,28 +394,35 @@ static int s_store_row (kc_clauses_t *self, kc_err_t *err)
 static void s_take (kc_clauses_t *self, size_t clause, sqlite3_stmt *stmt, int column)
 {
     int type = sqlite3_column_type (stmt, column);
-    self->truth[clause] = KC_UNKNOWN;
-    self->number[clause] = NAN;
+    self->a->truth[clause] = KC_UNKNOWN;
+    self->a->number[clause] = NAN;
     if (self->clauses[clause].kind == KC_CLAUSE_SEVERITY) {
         if (type == SQLITE_FLOAT || type == SQLITE_INTEGER) {
             double v = sqlite3_column_double (stmt, column);
-            self->number[clause] = v < 0 ? 0 : v > 1 ? 1 : v;
+            self->a->number[clause] = v < 0 ? 0 : v > 1 ? 1 : v;
         }
     }
     else if (type == SQLITE_INTEGER)
-        self->truth[clause] =
+        self->a->truth[clause] =
             sqlite3_column_int64 (stmt, column) != 0 ? KC_TRUE : KC_FALSE;
 }
 
-int kc_clauses_eval (kc_clauses_t *self, const kc_evidence_t *run,
+void kc_clauses_use (kc_clauses_t *self, size_t keep)
+{
+    kc_assert (keep < KC_CLAUSES_KEPT);
+    self->a = &self->kept[keep];
+}
+
+int kc_clauses_eval (kc_clauses_t *self, size_t keep, const kc_evidence_t *run,
                      const kc_evidence_step_t *step, const char *policy, kc_err_t *err)
 {
     kc_assert (self->groups);
-    self->step = step;
+    kc_clauses_use (self, keep);
+    self->a->step = step;
     self->looks = 0;
     for (size_t i = 0; i < self->n_columns; i++) {
         const kc_column_t *c = &self->columns[i];
-        kc_cell_t *cell = &self->cells[i];
+        kc_cell_t *cell = &self->a->cells[i];
         memset (cell, 0, sizeof *cell);
         if (!c->field)
             s_read_fact (cell, c->fact, run, step, policy);
@@ -446,42 +458,42 @@ int kc_clauses_eval (kc_clauses_t *self, const kc_evidence_t *run,
 kc_truth_t kc_clauses_truth (const kc_clauses_t *self, int clause)
 {
     kc_assert (clause >= 0 && (size_t)clause < self->n_clauses);
-    return (kc_truth_t)self->truth[clause];
+    return (kc_truth_t)self->a->truth[clause];
 }
 
 double kc_clauses_number (const kc_clauses_t *self, int clause, double unknown)
 {
     kc_assert (clause >= 0 && (size_t)clause < self->n_clauses);
-    return isnan (self->number[clause]) ? unknown : self->number[clause];
+    return isnan (self->a->number[clause]) ? unknown : self->a->number[clause];
 }
 
 const char *kc_clauses_missing (const kc_clauses_t *self, int clause, size_t i)
 {
     const kc_clause_t *c = &self->clauses[clause];
     for (size_t k = 0; k < c->n_reads; k++)
-        if (!self->cells[c->reads[k]].present && i-- == 0)
+        if (!self->a->cells[c->reads[k]].present && i-- == 0)
             return self->columns[c->reads[k]].name;
     return NULL;
 }
 
 const char *kc_clauses_reason (const kc_clauses_t *self, const char *field)
 {
-    for (size_t i = 0; self->step && i < self->step->n_absent; i++)
-        if (strcmp (self->step->absent[i].field, field) == 0)
+    for (size_t i = 0; self->a->step && i < self->a->step->n_absent; i++)
+        if (strcmp (self->a->step->absent[i].field, field) == 0)
             return kc_enum_name (&kc_evidence_absence_type,
-                                 (unsigned)self->step->absent[i].reason);
+                                 (unsigned)self->a->step->absent[i].reason);
     return "not_collected";
 }
 
 void kc_clauses_because (const kc_clauses_t *self, int clause, kc_buf_t *out)
 {
     const kc_clause_t *c = &self->clauses[clause];
-    bool unknown = c->kind == KC_CLAUSE_CONDITION ? self->truth[clause] == KC_UNKNOWN
-                                                  : isnan (self->number[clause]);
+    bool unknown = c->kind == KC_CLAUSE_CONDITION ? self->a->truth[clause] == KC_UNKNOWN
+                                                  : isnan (self->a->number[clause]);
     bool first = true;
     for (size_t k = 0; k < c->n_reads; k++) {
         const kc_column_t *column = &self->columns[c->reads[k]];
-        const kc_cell_t *cell = &self->cells[c->reads[k]];
+        const kc_cell_t *cell = &self->a->cells[c->reads[k]];
         if (unknown && cell->present)
             continue;
         kc_buf_puts (out, first ? "" : ", ");

@@ -33,6 +33,7 @@ enum {
     KC_CLAUSES_MAX = 4096,  // expressions in one set
     KC_CLAUSES_GROUP = 100, // expressions of one SELECT
     KC_CLAUSES_TEXT = 1024, // bytes of one expression
+    KC_CLAUSES_KEPT = 16,   // evaluations whose answers are kept side by side
 };
 
 typedef enum kc_truth { KC_FALSE = 0, KC_TRUE = 1, KC_UNKNOWN = 2 } kc_truth_t;
@@ -58,11 +59,14 @@ int kc_clauses_add (kc_clauses_t *self, const char *expr, kc_clause_kind_t kind,
 int kc_clauses_build (kc_clauses_t *self, kc_err_t *err);
 void kc_clauses_forget (kc_clauses_t *self); // drop all expressions
 
-// Evaluate everything over one step.  The facts of 'run' and 'policy' (may be NULL) go
-// into the row.
-int kc_clauses_eval (kc_clauses_t *self, const kc_evidence_t *run,
+// Evaluate everything over one step and keep the answers in place 'keep' (0 ..
+// KC_CLAUSES_KEPT - 1).  The facts of 'run' and 'policy' (may be NULL) go into the row;
+// all three must outlive the answers.
+int kc_clauses_eval (kc_clauses_t *self, size_t keep, const kc_evidence_t *run,
                      const kc_evidence_step_t *step, const char *policy, kc_err_t *err);
-// Answers of the last eval.
+// The functions below tell about this place from now on; eval chooses its own.
+void kc_clauses_use (kc_clauses_t *self, size_t keep);
+// Answers of the chosen place.
 kc_truth_t kc_clauses_truth (const kc_clauses_t *self, int clause);
 double kc_clauses_number (const kc_clauses_t *self, int clause,
                           double unknown); // severity, 0..1
@@ -71,7 +75,7 @@ double kc_clauses_number (const kc_clauses_t *self, int clause,
 void kc_clauses_because (const kc_clauses_t *self, int clause, kc_buf_t *out);
 // Missing fields of an unknown clause: the i-th one, NULL past the end.
 const char *kc_clauses_missing (const kc_clauses_t *self, int clause, size_t i);
-// Why a field is missing in the last eval: the schema's reason, "not_collected" when
+// Why a field is missing in the chosen place: the schema's reason, "not_collected" when
 // nobody says.
 const char *kc_clauses_reason (const kc_clauses_t *self, const char *field);
 

@@ -53,6 +53,13 @@ typedef struct kc_cell { // the value of a column in the last eval
     const char *text;
 } kc_cell_t;
 
+typedef struct kc_answers {          // of one evaluation
+    kc_cell_t cells[KC_COLUMNS_MAX]; // texts are constants, or the caller's
+    const kc_evidence_step_t *step;  // borrowed: valid as the caller's evidence is
+    unsigned char *truth;            // kc_truth_t per clause
+    double *number;                  // per clause, NAN = unknown
+} kc_answers_t;
+
 struct kc_clauses {
     sqlite3 *db;
     kc_column_t columns[KC_COLUMNS_MAX];
@@ -71,10 +78,8 @@ struct kc_clauses {
     int looks;
     const char *denied; // what the authorizer refused, for the message
     char denied_text[KC_CLAUSE_WORD];
-    kc_cell_t cells[KC_COLUMNS_MAX]; // of the last eval; texts are constants
-    const kc_evidence_step_t *step;  // borrowed: valid as the caller's evidence is
-    unsigned char *truth;            // kc_truth_t per clause
-    double *number;                  // per clause, NAN = unknown
+    kc_answers_t kept[KC_CLAUSES_KEPT];
+    kc_answers_t *a; // those that eval fills and the getters read
 };
 
 // The authorizer of the private connection (guards 1, 2, 8); 'arg' is the kc_clauses_t.

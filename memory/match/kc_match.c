@@ -16,6 +16,8 @@
     0.97 // per place in a bottleneck's list: the most direct remedy first
 #define UNKNOWN_FACTOR 0.5  // what cannot be decided is half as likely
 #define UNASKED_FACTOR 0.05 // no bottleneck speaks for it
+_Static_assert((int)KC_MATCH_STEPS <= (int)KC_CLAUSES_KEPT,
+               "answers of all steps are kept");
 enum { BECAUSE_MAX = 500, WHY_MAX = 1000 };
 
 typedef kc_memory_ranked_method_state_t s_state_t;
@@ -94,7 +96,7 @@ static int s_look (s_run_t *r, kc_err_t *err)
             r->n_steps = s;
             break;
         }
-        if (kc_clauses_eval (rules->clauses, r->in->evidence,
+        if (kc_clauses_eval (rules->clauses, s, r->in->evidence,
                              &r->in->evidence->steps[s], r->in->policy, err)
             < 0)
             return -1;
@@ -443,16 +445,11 @@ static void s_put_method (s_run_t *r, size_t m)
     }
 }
 
-// Everything that is told about one step needs that step's values in the clauses once
-// more.
-static int s_tell_step (s_run_t *r, size_t step, kc_err_t *err)
+// Everything that is told about one step needs that step's answers.
+static void s_tell_step (s_run_t *r, size_t step)
 {
     const kc_rules_t *rules = r->rules;
-    if (r->n_steps > 1
-        && kc_clauses_eval (rules->clauses, r->in->evidence,
-                            &r->in->evidence->steps[step], r->in->policy, err)
-               < 0)
-        return -1;
+    kc_clauses_use (rules->clauses, step);
     for (size_t b = 0; b < rules->n_bottlenecks; b++) {
         if (r->found[step][b] == KC_TRUE)
             s_put_bottleneck (r, step, b);
@@ -474,7 +471,6 @@ static int s_tell_step (s_run_t *r, size_t step, kc_err_t *err)
                            rules->methods[m].doc->id);
         }
     }
-    return 0;
 }
 
 // What a coder offers under a name that no expert method has: still something to try at
@@ -545,8 +541,8 @@ int kc_match (const kc_rules_t *rules, const kc_records_t *records,
     if (rc == 0) {
         s_place_methods (r);
         s_limit_to_available (r);
-        for (size_t s = 0; s < r->n_steps && rc == 0; s++)
-            rc = s_tell_step (r, s, err);
+        for (size_t s = 0; s < r->n_steps; s++)
+            s_tell_step (r, s);
         for (size_t m = 0; r->n_steps == 0 && m < rules->n_methods; m++)
             if (rules->methods[m].doc->status != KC_METHOD_METHOD_STATUS_RETIRED)
                 s_put_method (r, m);

@@ -194,7 +194,7 @@ static kc_truth_t s_truth (kc_clauses_t *c, const char *expr, kc_evidence_t *e,
     assert_true (n >= 0);
     if (kc_clauses_build (c, &err) < 0)
         fail_msg ("%s", err.text);
-    if (kc_clauses_eval (c, e, s_step (e), NULL, &err) < 0)
+    if (kc_clauses_eval (c, 0, e, s_step (e), NULL, &err) < 0)
         fail_msg ("%s", err.text);
     kc_buf_t because = {0};
     kc_clauses_because (c, n, &because);
@@ -313,7 +313,7 @@ static void hundreds_of_clauses_in_groups_answer_as_they_do_alone (void **state)
         free (expr);
     }
     assert_int_equal (kc_clauses_build (c, &err), 0);
-    assert_int_equal (kc_clauses_eval (c, e, s_step (e), NULL, &err), 0);
+    assert_int_equal (kc_clauses_eval (c, 0, e, s_step (e), NULL, &err), 0);
     for (int i = 0; i < N; i++) {
         double limit = atof ("0.1") + i * 0.002;
         kc_truth_t expected = i % 3 == 2                          ? KC_UNKNOWN
@@ -335,7 +335,7 @@ static void severities_are_clamped_to_a_share (void **state)
     int low = kc_clauses_add (c, "1 - waves", KC_CLAUSE_SEVERITY, false, &err);
     int unknown = kc_clauses_add (c, "1 - dram_share", KC_CLAUSE_SEVERITY, false, &err);
     assert_int_equal (kc_clauses_build (c, &err), 0);
-    assert_int_equal (kc_clauses_eval (c, e, s_step (e), NULL, &err), 0);
+    assert_int_equal (kc_clauses_eval (c, 0, e, s_step (e), NULL, &err), 0);
     assert_true (fabs (kc_clauses_number (c, high, -1) - 1) < 1e-12);
     assert_true (fabs (kc_clauses_number (c, low, -1)) < 1e-12);
     assert_true (fabs (kc_clauses_number (c, unknown, 0.3) - 0.3) < 1e-12);

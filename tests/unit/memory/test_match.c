@@ -558,7 +558,8 @@ static void a_text_index_that_drifted_is_made_anew_at_the_start (void **state)
     sqlite3 *db = NULL;
     assert_int_equal (sqlite3_open (h->path, &db), SQLITE_OK);
     assert_int_equal (
-        sqlite3_exec (db, "UPDATE method_fts_content SET c0 = 'nonsense', c2 = 'nonsense'",
+        sqlite3_exec (db,
+                      "UPDATE method_fts_content SET c0 = 'nonsense', c2 = 'nonsense'",
                       NULL, NULL, NULL),
         SQLITE_OK);
     sqlite3_close (db);

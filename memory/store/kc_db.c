@@ -82,7 +82,7 @@ static int s_fail (kc_db_t *self, int rc, const char *doing, kc_err_t *err)
     if ((rc & 0xff) == SQLITE_FULL)
         remedy = "; free some space and start again";
     if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
-        remedy = "; restore a backup (kclaw memory restore)";
+        remedy = "; stop kc-memory and put a backup in its place";
     kc_err_t e = {0};
     kc_fail (&e, code, "%s: %s: %s (%d)%s", self->path, doing,
              sqlite3_errmsg (self->db), rc, remedy);

@@ -20,8 +20,9 @@ enum {
     EVAL_BOUND_MS = 30000, // of the correctness matrix
     EVAL_TIME_WALL_MS = 150000,
     EVAL_SMALL_BYTES = 8 << 20, // of a task whose own shape is tried with every seed
+    EVAL_LARGE_BYTES = 32 << 20, // of one whose own shape is tried once, cheaply, beside its timed runs
     EVAL_VERIFY = 3,            // timed samples compared, when they are small enough
-    EVAL_VERIFY_BYTES = 512 << 20,
+    EVAL_VERIFY_BYTES = 64 << 20,
 };
 #define EVAL_SECONDS 10.0                  // wall limit of one run
 #define EVAL_RUN_INSTRUCTIONS 1000000000ll // vgpu: of one run at a check shape
@@ -569,9 +570,9 @@ static int64_t s_task_bytes (const kc_card_t *card)
     return sum;
 }
 
-// Large tensors take a second a case, most of it on the host: the check shapes carry
-// the seeds, the task's shape has each value range, and its timed runs are compared as
-// well.
+// Large tensors take a second a case, most of it on the host: the check shapes carry the seeds and value
+// ranges, the task's shape has each range once, or one cheap content when it is very large, and its timed
+// runs are compared as well.
 static int s_full_seeds (const kc_evaluate_t *self, bool confirm)
 {
     if (s_task_bytes (self->request->card) <= EVAL_SMALL_BYTES
@@ -580,12 +581,17 @@ static int s_full_seeds (const kc_evaluate_t *self, bool confirm)
     return confirm ? 3 : 1;
 }
 
+static bool s_is_large (const kc_card_t *card)
+{
+    return card->n_checks > 0 && s_task_bytes (card) > EVAL_LARGE_BYTES;
+}
+
 static void s_check (kc_evaluate_t *self)
 {
     const bool confirm =
         self->request->purpose == KC_EVALUATOR_EVALUATE_PURPOSE_CONFIRM;
     const kc_cases_options_t options = {.confirm = confirm,
-                                        .full_is_costly = s_estimate (self),
+                                        .full_is_costly = s_estimate (self) || s_is_large (self->request->card),
                                         .full_seeds = s_full_seeds (self, confirm),
                                         .full_instructions = EVAL_FULL_INSTRUCTIONS,
                                         .no_full =

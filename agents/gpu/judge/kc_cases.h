@@ -29,8 +29,8 @@ enum {
 
 typedef struct kc_cases_options {
     bool confirm;        // more seeds, more launches
-    bool full_is_costly; // virtual GPU: the task's shape last, once, with cheap content
-                         // and a bound on its cost
+    bool full_is_costly; // virtual GPU and very large tensors: the task's shape last,
+                         // once, with cheap content and a bound on its cost
     int64_t full_instructions; // that bound, per run
     bool no_full;   // leave the task's shape out: a timed run will be compared
     int full_seeds; // of the task's shape per value range, 0 = as many as of the checks

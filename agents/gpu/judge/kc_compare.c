@@ -219,7 +219,9 @@ kc_tolerance_t kc_tolerance (kc_card_policy_t policy, kc_program_dtype_t dtype,
         t.relative = t.a / 4;
         break;
     case KC_CARD_POLICY_FP32:
-        t.a = s_min (s_max (1e-5, 4 * 0x1p-24 * root), 1e-4);
+        // Errors of a sum grow with the root of its length when rounding errors are independent of size, and
+        // with the length itself when one accumulator takes term after term, as plain kernels do.
+        t.a = s_min (s_max (s_max (1e-5, 4 * 0x1p-24 * root), 0x1p-24 / 4 * reduction), 1e-4);
         t.relative = s_min (s_max (2e-6, 4 * 0x1p-24 * root), 5e-5);
         break;
     case KC_CARD_POLICY_TF32:

@@ -217,6 +217,31 @@ static void tensor_core_precision_fails_strict_fp32_and_passes_tf32 (void **stat
     free (p);
 }
 
+static void a_plain_float_sum_of_2048_products_is_within_the_limits (void **state)
+{
+    (void)state;
+    enum { TERMS = 2048 };
+    pair_t *p = s_pair (1);
+    for (int i = 0; i < N; i++) {
+        float sum = 0;
+        double exact = 0;
+        for (int k = 0; k < TERMS; k++) {
+            const float a = (float)judge_normal (1, (uint64_t)(i * TERMS + k)), b = (float)judge_normal (2, (uint64_t)(i * TERMS + k));
+            sum += a * b;
+            exact += (double)a * (double)b;
+        }
+        p->got[i] = sum;
+        p->expected[i] = exact;
+    }
+    kc_compare_spec_t spec = s_spec (p->expected, N);
+    bool right;
+    spec.tolerance = kc_tolerance (KC_CARD_POLICY_FP32, KC_PROGRAM_DTYPE_F32, TERMS, true);
+    const kc_compare_t c = s_run (&spec, p->got, 4096, &right);
+    assert_true (right);
+    assert_true (c.max_scaled < 0.5); // room for the millions of elements of a large product
+    free (p);
+}
+
 static void gate_b_sees_an_error_spread_thinly_over_all_elements (void **state)
 {
     (void)state;
@@ -392,6 +417,7 @@ int main (void)
             infinities_need_sign_and_place_and_overflow_of_the_type_counts),
         cmocka_unit_test (what_was_never_written_is_told_from_what_is_wrong),
         cmocka_unit_test (tensor_core_precision_fails_strict_fp32_and_passes_tf32),
+        cmocka_unit_test (a_plain_float_sum_of_2048_products_is_within_the_limits),
         cmocka_unit_test (gate_b_sees_an_error_spread_thinly_over_all_elements),
         cmocka_unit_test (a_sum_near_zero_is_judged_by_its_size_over_the_seeds),
         cmocka_unit_test (integers_and_booleans_are_exact_to_the_last_bit),

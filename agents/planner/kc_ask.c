@@ -223,7 +223,8 @@ static int s_evaluate (const kc_trail_t *trail, const char *task, const kc_actio
     // is nothing else: a speedup of 1.00 is the honest answer then.
     if (baseline && (baseline != subject || action->kind == KC_DO_CONFIRM))
         s_yardstick (r, KC_EVALUATOR_YARDSTICK_OVER_BASELINE, baseline);
-    if (base && base != baseline && base != subject)
+    // Also when it is the baseline itself: the record of a method is kept by its gain over the base.
+    if (base && base != subject)
         s_yardstick (r, KC_EVALUATOR_YARDSTICK_OVER_BASE, base);
     out->op = "evaluator.evaluate";
     out->need = s_need_device (r->card->device);

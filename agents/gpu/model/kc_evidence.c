@@ -210,9 +210,18 @@ static void s_ratio (const step_input_t *s, const char *field, const char *above
         s_put (s, field, a / b * scale, COUNTER);
 }
 
+// Which of the two matters: a few odd stores behind a stream of loads cost nothing.
+static void s_store_share (const step_input_t *s, const char *loads, const char *stores)
+{
+    double ld = 0, st = 0;
+    if (s_get (s, loads, &ld) && s_get (s, stores, &st) && ld + st > 0)
+        s_put (s, "st_share", st / (ld + st), COUNTER);
+}
+
 static void s_vgpu_counts (const step_input_t *s, double time_us)
 {
     double v = 0, w = 0;
+    s_store_share (s, "vgpu.ld_sectors", "vgpu.st_sectors");
     s_ratio (s, "ld_sectors_per_request", "vgpu.ld_sectors", "vgpu.ld_requests", 1);
     s_ratio (s, "ld_efficiency", "vgpu.ld_used", "vgpu.ld_sectors", 1.0 / SECTOR);
     s_ratio (s, "st_efficiency", "vgpu.st_used", "vgpu.st_sectors", 1.0 / SECTOR);
@@ -301,6 +310,7 @@ static void s_cuda_memory (const step_input_t *s, double time_us)
         && s_get (s, "smsp__thread_inst_executed.sum", &threads) && s_get (s, "smsp__inst_executed.sum", &warps) && warps > 0
         && threads > 0)
         s_put (s, "ld_width_bytes", sectors * used / loads / (threads / warps), COUNTER);
+    s_store_share (s, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum");
     double lo = 0, st = 0;
     if (s_get (s, "l1tex__t_bytes_pipe_lsu_mem_local_op_ld.sum", &lo) && s_get (s, "l1tex__t_bytes_pipe_lsu_mem_local_op_st.sum", &st))
         s_put (s, "local_bytes", lo + st, COUNTER);

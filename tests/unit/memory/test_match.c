@@ -99,12 +99,12 @@ static const struct {
     {"l2_bandwidth", "\"l2_share\":0.8,\"dram_share\":0.1",
      "\"l2_share\":0.8,\"dram_share\":0.8"},
     {"uncoalesced_loads",
-     "\"ld_efficiency\":0.125,\"l1_share\":0.6,\"l2_share\":0.7,\"dram_share\":0.3,"
+     "\"st_share\":0.2,\"ld_efficiency\":0.125,\"l1_share\":0.6,\"l2_share\":0.7,\"dram_share\":0.3,"
      "\"lsu_share\":0.2",
-     "\"ld_efficiency\":0.9,\"l1_share\":0.6,\"l2_share\":0.7,\"dram_share\":0.3,\"lsu_"
+     "\"st_share\":0.2,\"ld_efficiency\":0.9,\"l1_share\":0.6,\"l2_share\":0.7,\"dram_share\":0.3,\"lsu_"
      "share\":0.2"},
-    {"uncoalesced_stores", "\"st_efficiency\":0.125,\"stall_memory\":0.4",
-     "\"st_efficiency\":1,\"stall_memory\":0.4"},
+    {"uncoalesced_stores", "\"st_share\":0.8,\"st_efficiency\":0.125,\"stall_memory\":0.4",
+     "\"st_share\":0.01,\"st_efficiency\":0.125,\"stall_memory\":0.4"},
     {"narrow_accesses", "\"ld_width_bytes\":4,\"ld_efficiency\":1,\"floor_share\":0.5",
      "\"ld_width_bytes\":16,\"ld_efficiency\":1,\"floor_share\":0.5"},
     {"l1_saturated", "\"l1_share\":0.9,\"dram_share\":0.1",
@@ -350,7 +350,7 @@ static void the_heavy_step_decides_and_shares_that_are_missing_are_equal (void *
     static const char json[] =
         "{\"evidence\":{\"format\":1,\"backend\":\"cuda\",\"steps\":["
         "{\"step\":0,\"kernel\":\"big\"%s,\"stall_sync\":0.5,\"floor_share\":0.9},"
-        "{\"step\":3,\"kernel\":\"small\"%s,\"ld_efficiency\":0.1,\"l1_share\":0.5,"
+        "{\"step\":3,\"kernel\":\"small\"%s,\"ld_efficiency\":0.1,\"st_share\":0,\"l1_share\":0.5,"
         "\"l2_share\":0.5,"
         "\"dram_share\":0.5,\"lsu_share\":0.5,\"floor_share\":0.9}]}}";
     static const char *const shares[][2] = {

@@ -31,9 +31,13 @@ static int s_probe (kc_bench_t *self, kc_loop_t *loop, const kc_opts_t *o, kc_ru
     probe_t p = {0};
     if (kc_bench_probe (loop, kc_opts_string (o, "runner"), backend, kc_opts_string (o, "gpu"), kc_opts_string (o, "cuda"), s_on_probe, &p, err) < 0)
         return -1;
-    while (!p.done) // the loop does not run yet
+    while (!p.done) { // the loop does not run yet
         if (kc_loop_turn (loop, -1, err) < 0)
             return -1;
+        // A stopped loop calls nobody any more: the probe's end would never come.
+        if (!p.done && kc_loop_stopped (loop))
+            return kc_fail (err, KC_EINTERRUPTED, "stopped while the device was probed");
+    }
     if (!p.device) {
         *err = p.err;
         return -1;

@@ -447,7 +447,9 @@ static void s_step (const step_input_t *s, double kernel_us, double total_us)
     const ptx_func_t *code = s->in->ptx ? ptx_module_func (s->in->ptx, s->kernel->symbol) : NULL;
     if (code && !code->is_declaration) {
         kc_features_context_t context = {.blocks = (double)s->step->grid[0] * s->step->grid[1] * s->step->grid[2],
-                                         .outputs = s_outputs (s->in->plan, s->step)};
+                                         .outputs = s_outputs (s->in->plan, s->step),
+                                         .ld_efficiency = s->out->has_ld_efficiency ? s->out->ld_efficiency : -1,
+                                         .st_efficiency = s->out->has_st_efficiency ? s->out->st_efficiency : -1};
         kc_features_read (s->in->ptx, code, &context, s->out);
         s_code_sources (s);
     }

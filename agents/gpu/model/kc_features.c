@@ -14,6 +14,7 @@ enum {
     FORMS_MAX = 256,   // distinct instruction forms of one loop body
     STENCIL_LOADS = 3, // loads per store from one base that make a stencil
 };
+#define ORDER_DIFFERS 0.3 // of the share of the sectors' bytes that are used
 
 // One kernel under study: where registers are defined and which hold values that were loaded.
 typedef struct study {
@@ -371,6 +372,9 @@ static guess_t s_structure (const counts_t *c, const kc_features_context_t *cont
     if (c->float_ops == 0 && c->global_loads > 0 && c->global_stores > 0) {
         if (c->barriers > 0 && c->shared_loads > 0)
             return (guess_t){KC_EVIDENCE_STRUCTURE_TRANSPOSE, "no arithmetic, data crosses shared memory"};
+        if (context->ld_efficiency >= 0 && context->st_efficiency >= 0
+            && fabs (context->ld_efficiency - context->st_efficiency) > ORDER_DIFFERS)
+            return (guess_t){KC_EVIDENCE_STRUCTURE_TRANSPOSE, "no arithmetic, loads and stores walk along different axes"};
         if (c->load_multiplies != c->store_multiplies)
             return (guess_t){KC_EVIDENCE_STRUCTURE_TRANSPOSE, "no arithmetic, loads and stores index differently"};
         return (guess_t){KC_EVIDENCE_STRUCTURE_COPY, "no arithmetic between loads and stores"};

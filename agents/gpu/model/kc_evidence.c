@@ -448,6 +448,7 @@ static void s_step (const step_input_t *s, double kernel_us, double total_us)
     if (code && !code->is_declaration) {
         kc_features_context_t context = {.blocks = (double)s->step->grid[0] * s->step->grid[1] * s->step->grid[2],
                                          .outputs = s_outputs (s->in->plan, s->step),
+                                         .stores = s_get (s, s->in->estimate ? "vgpu.st_requests" : "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", &v) ? v : -1,
                                          .ld_efficiency = s->out->has_ld_efficiency ? s->out->ld_efficiency : -1,
                                          .st_efficiency = s->out->has_st_efficiency ? s->out->st_efficiency : -1};
         kc_features_read (s->in->ptx, code, &context, s->out);

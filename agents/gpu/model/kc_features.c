@@ -13,6 +13,7 @@ enum {
     CHAIN_MAX = 256,   // instructions of one address chain
     FORMS_MAX = 256,   // distinct instruction forms of one loop body
     STENCIL_LOADS = 3, // loads per store from one base that make a stencil
+    FUNCS_MAX = 64,    // functions of one kernel
 };
 #define ORDER_DIFFERS 0.3 // of the share of the sectors' bytes that are used
 
@@ -294,7 +295,6 @@ static void s_count (study_t *s, counts_t *c)
         c->asyncs += family == PTX_FAMILY_ASYNC;
         s_count_arithmetic (s, i, c);
     }
-    c->data_dependent += c->loaded_addresses;
 }
 
 // Copies of the body in the innermost loops: the greatest common divisor of how often each form of memory and
@@ -379,7 +379,7 @@ static guess_t s_structure (const counts_t *c, const kc_features_context_t *cont
             return (guess_t){KC_EVIDENCE_STRUCTURE_TRANSPOSE, "no arithmetic, loads and stores index differently"};
         return (guess_t){KC_EVIDENCE_STRUCTURE_COPY, "no arithmetic between loads and stores"};
     }
-    bool few = context->outputs <= context->blocks;
+    bool few = context->outputs <= context->blocks || (context->stores >= 0 && context->stores <= context->blocks);
     if (cooperates && c->float_ops > 0)
         return few ? (guess_t){KC_EVIDENCE_STRUCTURE_FULL_REDUCE, "threads of a block join values, at most one output per block"}
                    : (guess_t){KC_EVIDENCE_STRUCTURE_ROW_REDUCE, "threads of a block join values"};
@@ -394,6 +394,29 @@ static guess_t s_structure (const counts_t *c, const kc_features_context_t *cont
     return (guess_t){KC_EVIDENCE_STRUCTURE_OTHER, "no rule fired"};
 }
 
+// The kernel and every function with a body that it calls, directly or through others.
+static size_t s_reachable (const ptx_module_t *module, const ptx_func_t *kernel, const ptx_func_t *list[FUNCS_MAX])
+{
+    size_t n = 0;
+    list[n++] = kernel;
+    for (size_t k = 0; k < n; k++)
+        for (uint32_t at = 0; at < list[k]->n_instrs; at++) {
+            const ptx_instr_t *i = &list[k]->instrs[at];
+            for (int o = 0; i->opcode == PTX_CALL && o < i->n_operands; o++) {
+                const ptx_operand_t *op = &list[k]->operands[i->operand + (uint32_t)o];
+                if (op->kind != PTX_OP_SYMBOL || op->symbol < 0 || module->symbols[op->symbol].kind != PTX_SYM_FUNC)
+                    continue;
+                const ptx_func_t *f = &module->funcs[module->symbols[op->symbol].func];
+                bool known = f->is_declaration;
+                for (size_t m = 0; m < n && !known; m++)
+                    known = list[m] == f;
+                if (!known && n < FUNCS_MAX)
+                    list[n++] = f;
+            }
+        }
+    return n;
+}
+
 #define SET(field, x)                                                                  \
     do {                                                                               \
         out->has_##field = true;                                                       \
@@ -403,12 +426,21 @@ static guess_t s_structure (const counts_t *c, const kc_features_context_t *cont
 void kc_features_read (const ptx_module_t *module, const ptx_func_t *kernel, const kc_features_context_t *context,
                        kc_evidence_step_t *out)
 {
-    (void)module;
-    study_t s;
     counts_t c = {0};
-    s_study (&s, kernel);
-    s_count (&s, &c);
-    c.same_base = s_same_base (&s);
+    const ptx_func_t *funcs[FUNCS_MAX];
+    const size_t n_funcs = s_reachable (module, kernel, funcs);
+    uint32_t instructions = 0;
+    int unrolled = 1;
+    for (size_t k = 0; k < n_funcs; k++) {
+        study_t s;
+        s_study (&s, funcs[k]);
+        s_count (&s, &c);
+        const int same_base = s_same_base (&s), copies = s_unrolled (funcs[k]);
+        c.same_base = same_base > c.same_base ? same_base : c.same_base;
+        unrolled = copies > unrolled ? copies : unrolled;
+        instructions += funcs[k]->n_instrs;
+        s_study_end (&s);
+    }
     SET (code_global_loads, c.global_loads);
     SET (code_global_stores, c.global_stores);
     SET (code_shared_loads, c.shared_loads);
@@ -422,7 +454,7 @@ void kc_features_read (const ptx_module_t *module, const ptx_func_t *kernel, con
     SET (code_loops, c.loops);
     SET (code_loop_depth, c.depth);
     SET (code_barriers_in_loop, c.barriers_in_loop);
-    SET (code_unrolled, s_unrolled (kernel));
+    SET (code_unrolled, unrolled);
     SET (code_fma, c.fma);
     SET (code_mma, c.mma);
     SET (code_transcendentals, c.transcendental);
@@ -435,10 +467,9 @@ void kc_features_read (const ptx_module_t *module, const ptx_func_t *kernel, con
     SET (code_calls, c.calls);
     if (c.accesses)
         SET (code_address_ops, c.address_ops / c.accesses);
-    SET (code_data_dependent, c.data_dependent);
-    SET (code_instructions, kernel->n_instrs);
+    SET (code_data_dependent, c.data_dependent + c.loaded_addresses);
+    SET (code_instructions, instructions);
     guess_t guess = s_structure (&c, context);
     out->structure = guess.structure;
     kc_set (&out->structure_why, guess.why);
-    s_study_end (&s);
 }

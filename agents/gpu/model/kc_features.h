@@ -12,6 +12,7 @@
 typedef struct kc_features_context {
     double blocks;  // of the launch
     double outputs; // elements that the step's written buffers hold
+    double stores;  // warp-wide stores that were counted, negative = unknown
     double ld_efficiency, st_efficiency; // counted, negative = unknown
 } kc_features_context_t;
 

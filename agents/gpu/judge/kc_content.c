@@ -7,86 +7,14 @@
 #include <string.h>
 
 #include "agents/gpu/judge/kc_compare.h"
+#include "agents/gpu/judge/kc_fill.h"
 #include "common/util/kc_mem.h"
 
 enum { SPIKE_RARE = 61 }; // one element in so many
 
-static uint32_t s_fill_type (kc_program_dtype_t dtype)
-{
-    switch (dtype) {
-    case KC_PROGRAM_DTYPE_F64:
-        return KC_FILL_F64;
-    case KC_PROGRAM_DTYPE_F32:
-        return KC_FILL_F32;
-    case KC_PROGRAM_DTYPE_F16:
-        return KC_FILL_F16;
-    case KC_PROGRAM_DTYPE_BF16:
-        return KC_FILL_BF16;
-    case KC_PROGRAM_DTYPE_F8E4M3:
-        return KC_FILL_F8E4M3;
-    case KC_PROGRAM_DTYPE_F8E5M2:
-        return KC_FILL_F8E5M2;
-    case KC_PROGRAM_DTYPE_I64:
-        return KC_FILL_I64;
-    case KC_PROGRAM_DTYPE_I32:
-        return KC_FILL_I32;
-    case KC_PROGRAM_DTYPE_I16:
-        return KC_FILL_I16;
-    case KC_PROGRAM_DTYPE_I8:
-        return KC_FILL_I8;
-    case KC_PROGRAM_DTYPE_U32:
-        return KC_FILL_U32;
-    case KC_PROGRAM_DTYPE_U16:
-        return KC_FILL_U16;
-    case KC_PROGRAM_DTYPE_U8:
-        return KC_FILL_U8;
-    case KC_PROGRAM_DTYPE_BOOL:
-    case KC_PROGRAM_DTYPE_UNSET:
-        break;
-    }
-    return KC_FILL_BOOLEAN;
-}
-
 static double s_or (bool has, double value, double other)
 {
     return has ? value : other;
-}
-
-kc_fill_t kc_content_fill (const kc_card_fill_t *fill, kc_program_dtype_t dtype,
-                           uint64_t key, int64_t elements)
-{
-    kc_fill_t f = {
-        .type = s_fill_type (dtype), .key = key, .elements = (kc_u64)elements};
-    switch (fill->kind) {
-    case KC_CARD_FILL_KIND_UNIFORM:
-        f.kind = KC_FILL_UNIFORM;
-        f.a = s_or (fill->has_a, fill->a, 0);
-        f.b = s_or (fill->has_b, fill->b, 1);
-        break;
-    case KC_CARD_FILL_KIND_NORMAL:
-        f.kind = KC_FILL_NORMAL;
-        f.a = s_or (fill->has_a, fill->a, 0);
-        f.b = s_or (fill->has_b, fill->b, 1);
-        break;
-    case KC_CARD_FILL_KIND_INTEGER:
-        f.kind = KC_FILL_INTEGER;
-        f.a = s_or (fill->has_a, fill->a, 0);
-        f.b = s_or (fill->has_b, fill->b, 1);
-        break;
-    case KC_CARD_FILL_KIND_BOOL:
-        f.kind = KC_FILL_BOOL;
-        f.a = s_or (fill->has_a, fill->a, 0.5);
-        break;
-    case KC_CARD_FILL_KIND_PERMUTATION:
-        f.kind = KC_FILL_PERMUTATION;
-        break;
-    case KC_CARD_FILL_KIND_UNSET:
-    case KC_CARD_FILL_KIND_CONSTANT:
-        f.kind = KC_FILL_CONSTANT;
-        f.a = s_or (fill->has_a, fill->a, 0);
-        break;
-    }
-    return f;
 }
 
 static void s_set (kc_card_fill_t *fill, kc_card_fill_kind_t kind, double a, double b)
@@ -197,7 +125,7 @@ static double s_structured (const kc_content_t *self, int64_t i)
 void kc_content_drawn (const kc_card_fill_t *fill, kc_program_dtype_t dtype,
                        uint64_t key, int64_t elements, void *out)
 {
-    kc_fill_t f = kc_content_fill (fill, dtype, key, elements);
+    kc_fill_t f = kc_fill_make (fill, dtype, elements, key);
     const bool drawn = fill->kind != KC_CARD_FILL_KIND_PERMUTATION
                        && fill->kind != KC_CARD_FILL_KIND_CONSTANT;
     if (!drawn || elements <= KC_CONTENT_TABLE) {
@@ -219,7 +147,7 @@ void kc_content_drawn (const kc_card_fill_t *fill, kc_program_dtype_t dtype,
 
 void kc_content_write (const kc_content_t *self, kc_program_dtype_t dtype, void *out)
 {
-    const kc_fill_t f = kc_content_fill (&self->fill, dtype, self->key, self->elements);
+    const kc_fill_t f = kc_fill_make (&self->fill, dtype, self->elements, self->key);
     if (self->kind == KC_CONTENT_DRAWN) {
         kc_content_drawn (&self->fill, dtype, self->key, self->elements, out);
         return;

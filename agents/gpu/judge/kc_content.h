@@ -50,9 +50,6 @@ void kc_content_write (const kc_content_t *self, kc_program_dtype_t dtype, void 
 // timed on.
 void kc_content_drawn (const kc_card_fill_t *fill, kc_program_dtype_t dtype,
                        uint64_t key, int64_t elements, void *out);
-// The same numbers for both sides: fill and type as kc_philox.h takes them.
-kc_fill_t kc_content_fill (const kc_card_fill_t *fill, kc_program_dtype_t dtype,
-                           uint64_t key, int64_t elements);
 // 'elements' values of 'from' as doubles.
 void kc_content_widen (kc_program_dtype_t from, const void *in, int64_t elements,
                        double *out);

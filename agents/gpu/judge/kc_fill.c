@@ -38,28 +38,44 @@ kc_u32 kc_fill_type_of (kc_program_dtype_t dtype)
     return KC_FILL_BOOLEAN;
 }
 
-static kc_u32 s_kind (kc_card_fill_kind_t kind)
+static double s_or (bool has, double value, double other)
 {
-    switch (kind) {
-    case KC_CARD_FILL_KIND_UNIFORM:
-        return KC_FILL_UNIFORM;
-    case KC_CARD_FILL_KIND_NORMAL:
-        return KC_FILL_NORMAL;
-    case KC_CARD_FILL_KIND_INTEGER:
-        return KC_FILL_INTEGER;
-    case KC_CARD_FILL_KIND_BOOL:
-        return KC_FILL_BOOL;
-    case KC_CARD_FILL_KIND_PERMUTATION:
-        return KC_FILL_PERMUTATION;
-    case KC_CARD_FILL_KIND_CONSTANT:
-    case KC_CARD_FILL_KIND_UNSET:
-        break;
-    }
-    return KC_FILL_CONSTANT;
+    return has ? value : other;
 }
 
-kc_fill_t kc_fill_make (const kc_card_fill_t *fill, kc_program_dtype_t dtype, int64_t elements, uint64_t key)
+kc_fill_t kc_fill_make (const kc_card_fill_t *fill, kc_program_dtype_t dtype,
+                        int64_t elements, uint64_t key)
 {
-    return (kc_fill_t){.kind = s_kind (fill->kind), .type = kc_fill_type_of (dtype), .a = fill->a, .b = fill->b, .key = key,
-                       .elements = (kc_u64)elements};
+    kc_fill_t f = {
+        .type = kc_fill_type_of (dtype), .key = key, .elements = (kc_u64)elements};
+    switch (fill->kind) {
+    case KC_CARD_FILL_KIND_UNIFORM:
+        f.kind = KC_FILL_UNIFORM;
+        f.a = s_or (fill->has_a, fill->a, 0);
+        f.b = s_or (fill->has_b, fill->b, 1);
+        break;
+    case KC_CARD_FILL_KIND_NORMAL:
+        f.kind = KC_FILL_NORMAL;
+        f.a = s_or (fill->has_a, fill->a, 0);
+        f.b = s_or (fill->has_b, fill->b, 1);
+        break;
+    case KC_CARD_FILL_KIND_INTEGER:
+        f.kind = KC_FILL_INTEGER;
+        f.a = s_or (fill->has_a, fill->a, 0);
+        f.b = s_or (fill->has_b, fill->b, 1);
+        break;
+    case KC_CARD_FILL_KIND_BOOL:
+        f.kind = KC_FILL_BOOL;
+        f.a = s_or (fill->has_a, fill->a, 0.5);
+        break;
+    case KC_CARD_FILL_KIND_PERMUTATION:
+        f.kind = KC_FILL_PERMUTATION;
+        break;
+    case KC_CARD_FILL_KIND_UNSET:
+    case KC_CARD_FILL_KIND_CONSTANT:
+        f.kind = KC_FILL_CONSTANT;
+        f.a = s_or (fill->has_a, fill->a, 0);
+        break;
+    }
+    return f;
 }

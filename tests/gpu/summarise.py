@@ -18,7 +18,8 @@ for name in names:
     row, best = result["row"], result["row"].get("best", {})
     final = [s["doc"]["verdict"] for s in steps if s["step"] == "evaluate" and "verdict" in s["doc"]]
     last = final[-1] if final else {}
-    seconds = [s["doc"]["seconds"] for s in steps if s["step"] == "evaluate" and not s["doc"].get("verdict", {}).get("cached")]
+    # Without the time that a request waited for the GPU while other tasks used it.
+    seconds = [v["seconds"]["total"] - v["seconds"].get("queue", 0) for v in final if "seconds" in v and not v.get("cached")]
     device = last.get("device") or (result.get("card") or {}).get("device") or device
     ratio = next((r for r in last.get("ratios", []) if r["over"] == "baseline"), {})
     tasks.append({
@@ -31,7 +32,10 @@ for name in names:
         "median_us": best.get("median_us"), "floor_us": (result.get("card") or {}).get("floor", {}).get("us"),
         "floor_share": best.get("floor_share"), "estimate": best.get("estimate", False),
         "median_seconds_to_verdict": statistics.median(seconds) if seconds else None,
-        "changes": [c for s in steps if s["round"] == best.get("round") for c in s["doc"].get("candidate", {}).get("changes", [])],
+        "constants": {c["name"]: c["value"] for s in steps if s["round"] == best.get("round")
+                      for c in s["doc"].get("candidate", {}).get("program", {}).get("constants", [])},
+        "switches": next((s["doc"]["candidate"]["program"].get("compile", {}) for s in steps
+                          if s["round"] == best.get("round") and "candidate" in s["doc"]), {}),
     })
 good = [t["speedup_over_seed"] for t in tasks if t.get("verdict") == "OK" and t.get("speedup_over_seed")]
 document = {

@@ -37,91 +37,93 @@ static void h_shfl (vg_warp_t *w, const vg_op_t *o, uint32_t m)
         w->preds[o->pd] = (w->preds[o->pd] & ~m) | (ok & m);
 }
 
+// Tiles of one warp come to a collective together, each with its own member mask: the lanes of one mask are one
+// group. Takes the next group out of 'rest'; its lanes are returned, the members among the executing ones put in
+// 'members'. 'row' is the member masks, NULL: without .sync everybody active is a member.
+static uint32_t s_group (const uint32_t *row, uint32_t m, uint32_t *rest, uint32_t *members)
+{
+    uint32_t lanes = 0, mask = row ? row[vg_first (*rest)] : VG_FULL;
+    for (int i = 0; i < 32; i++)
+        lanes |= (uint32_t)(!row || row[i] == mask) << i;
+    lanes &= *rest;
+    *rest &= ~lanes;
+    *members = m & mask;
+    return lanes;
+}
+
 static void h_vote (vg_warp_t *w, const vg_op_t *o, uint32_t m)
 {
-    // s[0] is the row of the member mask; without .sync everybody active is a member
-    uint32_t members = m & (o->n_s ? ((const uint32_t *)vg_src (w, o->s[0]))[vg_first (m)] : VG_FULL);
+    const uint32_t *row = o->n_s ? vg_src (w, o->s[0]) : NULL;
     uint32_t p = o->ps >= 0 ? s_ps (w, o) : o->imm ? VG_FULL : 0;
-    uint32_t votes = p & members, r = 0;
-    switch (o->sub) {
-    case PTX_SUB_ALL:
-        r = votes == members;
-        break;
-    case PTX_SUB_ANY:
-        r = votes != 0;
-        break;
-    case PTX_SUB_UNI:
-        r = votes == 0 || votes == members;
-        break;
-    default: {
-        uint32_t t[32];
-        LANES t[i] = votes;
+    uint32_t t[32], bits = 0, members;
+    for (uint32_t rest = m; rest;) {
+        uint32_t lanes = s_group (row, m, &rest, &members), votes = p & members;
+        bool r = o->sub == PTX_SUB_ALL ? votes == members : o->sub == PTX_SUB_ANY ? votes != 0 : votes == 0 || votes == members;
+        bits |= r ? lanes : 0;
+        LANES t[i] = lanes >> i & 1 ? votes : t[i];
+    }
+    if (o->sub == PTX_SUB_ALL || o->sub == PTX_SUB_ANY || o->sub == PTX_SUB_UNI)
+        w->preds[o->pd] = (w->preds[o->pd] & ~m) | bits;
+    else
         s_store32 (w, o, t, m);
-        return;
-    }
-    }
-    uint32_t bits = r ? VG_FULL : 0;
-    w->preds[o->pd] = (w->preds[o->pd] & ~m) | (bits & m);
 }
 
 static void h_match (vg_warp_t *w, const vg_op_t *o, uint32_t m)
 {
-    uint32_t members = m & ((const uint32_t *)vg_src (w, o->s[1]))[vg_first (m)], t[32] = {0}, ok = 0;
-    for (int i = 0; i < 32; i++) {
-        if (!(members >> i & 1))
-            continue;
-        uint64_t v = s_lane (w, o->s[0], o->s_rows[0], i);
-        for (int k = 0; k < 32; k++)
-            if (members >> k & 1 && s_lane (w, o->s[0], o->s_rows[0], k) == v)
-                t[i] |= 1u << k;
-        if (t[i] == members)
-            ok |= 1u << i;
+    const uint32_t *row = vg_src (w, o->s[1]);
+    uint32_t t[32] = {0}, all = 0, members;
+    for (uint32_t rest = m; rest;) {
+        uint32_t lanes = s_group (row, m, &rest, &members);
+        for (int i = 0; i < 32; i++) {
+            if (!(lanes >> i & 1))
+                continue;
+            uint64_t v = s_lane (w, o->s[0], o->s_rows[0], i);
+            for (int k = 0; k < 32; k++)
+                if (members >> k & 1 && s_lane (w, o->s[0], o->s_rows[0], k) == v)
+                    t[i] |= 1u << k;
+            if (t[i] == members)
+                all |= 1u << i;
+            else if (o->sub == PTX_SUB_ALL)
+                t[i] = 0;
+        }
     }
-    if (o->sub == PTX_SUB_ALL) {
-        for (int i = 0; i < 32; i++)
-            t[i] = ok >> i & 1 ? members : 0;
-        if (o->pd >= 0)
-            w->preds[o->pd] = (w->preds[o->pd] & ~m) | (ok & m);
-    }
+    if (o->sub == PTX_SUB_ALL && o->pd >= 0)
+        w->preds[o->pd] = (w->preds[o->pd] & ~m) | all;
     if (o->d != UINT32_MAX)
         s_store32 (w, o, t, m);
 }
 
+static uint32_t s_reduce (const vg_op_t *o, uint32_t r, uint32_t v)
+{
+    bool is_signed = o->type == PTX_TYPE_S32;
+    switch (o->sub) {
+    case PTX_SUB_ADD:
+        return r + v;
+    case PTX_SUB_MIN:
+        return is_signed ? ((int32_t)v < (int32_t)r ? v : r) : v < r ? v : r;
+    case PTX_SUB_MAX:
+        return is_signed ? ((int32_t)v > (int32_t)r ? v : r) : v > r ? v : r;
+    case PTX_SUB_AND:
+        return r & v;
+    case PTX_SUB_OR:
+        return r | v;
+    default:
+        return r ^ v;
+    }
+}
+
 static void h_redux (vg_warp_t *w, const vg_op_t *o, uint32_t m)
 {
-    uint32_t members = m & ((const uint32_t *)vg_src (w, o->s[1]))[vg_first (m)], t[32];
-    const uint32_t *a = vg_src (w, o->s[0]);
-    bool first = true, is_signed = o->type == PTX_TYPE_S32;
-    uint32_t r = 0;
-    for (int i = 0; i < 32; i++) {
-        if (!(members >> i & 1))
-            continue;
-        uint32_t v = a[i];
-        if (first)
-            r = v, first = false;
-        else
-            switch (o->sub) {
-            case PTX_SUB_ADD:
-                r += v;
-                break;
-            case PTX_SUB_MIN:
-                r = is_signed ? ((int32_t)v < (int32_t)r ? v : r) : v < r ? v : r;
-                break;
-            case PTX_SUB_MAX:
-                r = is_signed ? ((int32_t)v > (int32_t)r ? v : r) : v > r ? v : r;
-                break;
-            case PTX_SUB_AND:
-                r &= v;
-                break;
-            case PTX_SUB_OR:
-                r |= v;
-                break;
-            default:
-                r ^= v;
-                break;
-            }
+    const uint32_t *a = vg_src (w, o->s[0]), *row = vg_src (w, o->s[1]);
+    uint32_t t[32], members;
+    for (uint32_t rest = m; rest;) {
+        uint32_t lanes = s_group (row, m, &rest, &members), r = 0;
+        for (uint32_t left = members, first = 1; left; left &= left - 1, first = 0) {
+            uint32_t v = a[vg_first (left)];
+            r = first ? v : s_reduce (o, r, v);
+        }
+        LANES t[i] = lanes >> i & 1 ? r : t[i];
     }
-    LANES t[i] = r;
     s_store32 (w, o, t, m);
 }
 
@@ -298,7 +300,7 @@ void CAT (vg_turn_, VG_ISA) (vg_warp_t *w)
                 }
                 o->fn (w, o, all);
                 if (all != e)
-                    vg_sync_done (w);
+                    vg_sync_done (w, all);
                 break;
             }
             }

@@ -329,7 +329,7 @@ bool vg_reconverge (vg_warp_t *w);          // the running split is at its token
 bool vg_call (vg_warp_t *w, const vg_op_t *o, uint32_t m); // false: the run stopped
 void vg_leave (vg_warp_t *w, uint32_t m, bool exits);      // ret or exit of lanes m
 bool vg_sync (vg_warp_t *w, const vg_op_t *o, uint32_t e, uint32_t *all); // false: parked
-void vg_sync_done (vg_warp_t *w);           // the others of the collective go on
+void vg_sync_done (vg_warp_t *w, uint32_t all);           // the others of the collective go on
 bool vg_barrier (vg_warp_t *w, const vg_op_t *o, uint32_t e); // true: goes on at once
 bool vg_yield (vg_warp_t *w);               // give waiting lanes their turn; false: there are none
 void vg_stuck (vg_warp_t *w);               // nothing ready: free lanes that wait for blocked ones, or report

@@ -370,28 +370,53 @@ void vg_leave (vg_warp_t *w, uint32_t m, bool exits)
 
 // ---- collectives
 
+// All lanes that a collective needs: every lane brings its own mask (the tiles of a warp come together).
 static uint32_t s_members (const vg_warp_t *w, const vg_op_t *o, uint32_t e)
 {
-    uint32_t row = o->n_s ? o->s[o->n_s - 1] : UINT32_MAX; // the member mask is the last source
+    uint32_t row = o->n_s ? o->s[o->n_s - 1] : UINT32_MAX, all = 0; // the member mask is the last source
     if (!(o->mods & PTX_MOD_SYNC) || row == UINT32_MAX)
         return e;
-    return ((const uint32_t *)vg_src (w, row))[vg_first (e)];
+    const uint32_t *masks = vg_src (w, row);
+    for (int i = 0; i < VG_LANES; i++)
+        all |= e >> i & 1 ? masks[i] : 0;
+    return all;
+}
+
+static bool s_waits_with (const vg_split_t *q, const vg_split_t *s)
+{
+    return q != s && q->state == VG_AT_SYNC && q->pc == s->pc && q->frame == s->frame;
+}
+
+// The lanes that may go on together from the place of 's': its own and those waiting there whose members are all
+// among them. 0: 's', whose lanes are 'e', has to wait for members that are elsewhere.
+static uint32_t s_together (const vg_warp_t *w, const vg_split_t *s, uint32_t e, uint32_t need)
+{
+    uint32_t all = e;
+    for (int i = 0; i < w->n_splits; i++)
+        all |= s_waits_with (&w->split[i], s) ? w->split[i].mask : 0;
+    for (bool again = true; again;) {
+        again = false;
+        for (int i = 0; i < w->n_splits; i++) {
+            const vg_split_t *q = &w->split[i];
+            if (s_waits_with (q, s) && (q->mask & all) && (q->need & w->live & ~all)) {
+                all &= ~q->mask;
+                again = true;
+            }
+        }
+    }
+    return need & w->live & ~all ? 0 : all;
 }
 
 bool vg_sync (vg_warp_t *w, const vg_op_t *o, uint32_t e, uint32_t *all)
 {
     vg_split_t *s = &w->split[w->cur];
-    uint32_t need = s_members (w, o, e) & w->live, have = e;
+    uint32_t need = s_members (w, o, e) & w->live;
     *all = e;
-    if (!(need & ~have))
+    if (!(need & ~e))
         return true;
-    for (int i = 0; i < w->n_splits; i++) {
-        const vg_split_t *q = &w->split[i];
-        if (q->state == VG_AT_SYNC && q->pc == s->pc && q->frame == s->frame)
-            have |= q->mask;
-    }
-    if (!(need & ~have)) {
-        *all = have;
+    uint32_t together = s_together (w, s, e, need);
+    if (together) {
+        *all = together;
         return true;
     }
     s->state = VG_AT_SYNC;
@@ -399,12 +424,12 @@ bool vg_sync (vg_warp_t *w, const vg_op_t *o, uint32_t e, uint32_t *all)
     return false;
 }
 
-void vg_sync_done (vg_warp_t *w)
+void vg_sync_done (vg_warp_t *w, uint32_t all)
 {
     const vg_split_t *s = &w->split[w->cur];
     for (int i = 0; i < w->n_splits; i++) {
         vg_split_t *q = &w->split[i];
-        if (q->state == VG_AT_SYNC && q->pc == s->pc && q->frame == s->frame) {
+        if (s_waits_with (q, s) && (q->mask & all)) {
             q->state = VG_READY;
             q->pc++;
         }
@@ -591,11 +616,7 @@ static bool s_resume_sync (vg_warp_t *w)
         vg_split_t *s = &w->split[i];
         if (s->state != VG_AT_SYNC)
             continue;
-        uint32_t have = 0;
-        for (int j = 0; j < w->n_splits; j++)
-            if (w->split[j].state == VG_AT_SYNC && w->split[j].pc == s->pc && w->split[j].frame == s->frame)
-                have |= w->split[j].mask;
-        if (!((s->need & w->live) & ~have)) {
+        if (s_together (w, s, s->mask, s->need)) {
             s->state = VG_READY; // executes the collective again, now with everybody
             any = true;
             break;

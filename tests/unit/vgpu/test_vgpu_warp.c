@@ -122,6 +122,51 @@ static void match_all_needs_one_value_and_redux_reduces (void **state)
     vt_destroy (&t);
 }
 
+// Tiles of 8 lanes come to one instruction together, each with its own member mask.
+static void every_tile_of_a_warp_votes_matches_and_reduces_for_itself (void **state)
+{
+    (void)state;
+    vt_t *t = s_out (LANE "and.b32 %r2, %r1, 24;\nmov.u32 %r3, 255;\nshl.b32 %r9, %r3, %r2;\n"              // %r9: the tile's lanes
+                          "and.b32 %r4, %r1, 7;\nshr.u32 %r5, %r1, 3;\nsetp.eq.u32 %p1, %r4, %r5;\n"       // one lane of each tile, another in each
+                          "vote.sync.ballot.b32 %r6, %p1, %r9;\nsetp.lt.u32 %p2, %r1, 12;\n"                // true in tile 0, in half of tile 1
+                          "vote.sync.all.pred %p3, %p2, %r9;\nvote.sync.any.pred %p4, %p2, %r9;\nvote.sync.uni.pred %p5, %p2, %r9;\n"
+                          "selp.u32 %r7, 1, 0, %p3;\nselp.u32 %r8, 2, 0, %p4;\nor.b32 %r7, %r7, %r8;\nselp.u32 %r8, 4, 0, %p5;\nor.b32 %r7, %r7, %r8;\n"
+                          "and.b32 %r8, %r1, 1;\nmatch.any.sync.b32 %r10, %r8, %r9;\nmin.u32 %r11, %r1, 7;\nmatch.all.sync.b32 %r12|%p6, %r11, %r9;\n"
+                          "selp.u32 %r13, 1, 0, %p6;\nredux.sync.add.s32 %r14, %r1, %r9;\nredux.sync.max.u32 %r15, %r1, %r9;\n"
+                          "st.global.u32 [%rd4], %r6;\nst.global.u32 [%rd4+128], %r7;\nst.global.u32 [%rd4+256], %r10;\nst.global.u32 [%rd4+384], %r12;\n"
+                          "st.global.u32 [%rd4+512], %r13;\nst.global.u32 [%rd4+640], %r14;\nst.global.u32 [%rd4+768], %r15;");
+    vt_ok (t, 1, 32);
+    for (uint32_t l = 0; l < 32; l++) {
+        uint32_t tile = l / 8, lanes = 0xffu << (8 * tile);
+        assert_int_equal (s_y (t, l), 1u << (8 * tile + tile));
+        assert_int_equal (s_y (t, l + 32), tile == 0 ? 7 : tile == 1 ? 2 : 4);
+        assert_int_equal (s_y (t, l + 64), (0x55555555u << (l & 1)) & lanes);
+        assert_int_equal (s_y (t, l + 96), tile == 0 ? 0 : lanes); // 0..7 differ, the others are all 7
+        assert_int_equal (s_y (t, l + 128), tile != 0);
+        assert_int_equal (s_y (t, l + 160), 64 * tile + 28);
+        assert_int_equal (s_y (t, l + 192), 8 * tile + 7);
+    }
+    vt_destroy (&t);
+}
+
+// Half of the first tile comes by another way. The other tiles, whose masks differ, must not make it go without that half.
+static void a_tile_waits_for_its_own_lanes_whoever_comes_along (void **state)
+{
+    (void)state;
+    vt_t *t = s_out (LANE "and.b32 %r2, %r1, 24;\nmov.u32 %r3, 255;\nshl.b32 %r9, %r3, %r2;\nsetp.ge.u32 %p2, %r1, 28;\nmov.u32 %r7, 5;\n@!%p2 bra S;\n"
+                          "mov.u32 %r7, 9;\nS:\nvote.sync.ballot.b32 %r6, %p2, %r9;\nst.global.u32 [%rd4], %r6;\nst.global.u32 [%rd4+128], %r7;");
+    vt_ok (t, 1, 32);
+    for (uint32_t l = 0; l < 32; l++)
+        assert_int_equal (s_y (t, l), l < 24 ? 0 : 0xf0000000u);
+    vt_destroy (&t);
+    // lanes 0-27 stand in one place, 28-31 in another: the last tile lacks half its lanes and is named
+    t = s_out (LANE "and.b32 %r2, %r1, 24;\nmov.u32 %r3, 255;\nshl.b32 %r9, %r3, %r2;\nsetp.ge.u32 %p2, %r1, 28;\n@%p2 bra A;\n"
+                    "vote.sync.ballot.b32 %r6, %p2, %r9;\nbra M;\nA:\nvote.sync.ballot.b32 %r6, %p2, %r9;\nadd.u32 %r6, %r6, 1;\nM:\nst.global.u32 [%rd4], %r6;");
+    assert_int_equal (vt_run (t, 1, 32), -1);
+    assert_int_equal (t->f.status, VGPU_SYNC_MISSING);
+    vt_destroy (&t);
+}
+
 static void a_collective_gathers_lanes_that_come_by_different_ways (void **state)
 {
     (void)state;
@@ -404,6 +449,8 @@ int main (void)
         cmocka_unit_test (shuffles_move_values_and_keep_the_own_one_out_of_range),
         cmocka_unit_test (votes_and_matches_see_the_members_only),
         cmocka_unit_test (match_all_needs_one_value_and_redux_reduces),
+        cmocka_unit_test (every_tile_of_a_warp_votes_matches_and_reduces_for_itself),
+        cmocka_unit_test (a_tile_waits_for_its_own_lanes_whoever_comes_along),
         cmocka_unit_test (a_collective_gathers_lanes_that_come_by_different_ways),
         cmocka_unit_test (lanes_missing_at_a_collective_are_named),
         cmocka_unit_test (every_atomic_returns_the_old_value_and_stores_the_new),

@@ -14,7 +14,7 @@
 
 enum {
     RENEW_MS = 5000,
-    RETRIES = 2,               // of a request whose worker was lost or that ran into its time limit
+    RETRIES = 2,               // of a request whose worker or runner was lost or that ran into its time limit
     RETRY_MS = 500,
     MEMORY_TTL_MS = 60000,
     ID_SIZE = 128,
@@ -136,6 +136,12 @@ static bool s_transient (kc_code_t code)
     return code == KC_ELOST || code == KC_ETIMEOUT || code == KC_EBUSY || code == KC_EUNREACHABLE;
 }
 
+// The machine's fault, not the program's: a runner was killed or could not start.  Once more may help.
+static bool s_infrastructure (const kc_memory_step_doc_t *doc)
+{
+    return doc && doc->verdict && doc->verdict->status == KC_VERDICT_STATUS_INFRA_ERROR;
+}
+
 static void s_job_retry (kc_loop_t *loop, int64_t timer, void *arg)
 {
     (void)loop;
@@ -210,6 +216,12 @@ static void s_finished (job_t *job)
     s_end (job->drive, "task.finished", job->action.reason);
 }
 
+static void s_again (job_t *job)
+{
+    job->attempt++;
+    job->timer = kc_loop_timer_add (job->drive->loop, RETRY_MS << (job->attempt < 6 ? job->attempt : 6), 0, s_job_retry, job);
+}
+
 // Where an answer leads, by stage.  Ending the drive frees the job: nothing may follow it.
 static void s_answered (job_t *job, const kc_answer_t *answer)
 {
@@ -223,9 +235,9 @@ static void s_answered (job_t *job, const kc_answer_t *answer)
         return;
     }
     bool memory = job->stage == STAGE_APPEND || job->stage == STAGE_LOOKUP || job->action.kind == KC_DO_FINISH;
-    if (s_transient (answer->code) && (memory || job->attempt < RETRIES)) {
-        job->attempt++;
-        job->timer = kc_loop_timer_add (self->loop, RETRY_MS << (job->attempt < 6 ? job->attempt : 6), 0, s_job_retry, job);
+    if ((s_transient (answer->code) && (memory || job->attempt < RETRIES))
+        || (answer->code == KC_EIO && !memory && job->attempt < RETRIES)) {
+        s_again (job);
         return;
     }
     switch (job->stage) {
@@ -241,6 +253,11 @@ static void s_answered (job_t *job, const kc_answer_t *answer)
             break;
         char key[KC_SHA_HEX];
         doc = kc_ask_probed (answer, key); // a program that does not compile needs no further request
+        if (s_infrastructure (doc) && job->attempt < RETRIES) {
+            kc_memory_step_doc_free (&doc);
+            s_again (job);
+            return;
+        }
         if (doc) {
             s_product (job, doc, answer);
             return;
@@ -285,6 +302,11 @@ static void s_answered (job_t *job, const kc_answer_t *answer)
         bad.code = err.code;
         bad.text = err.text;
         s_outcome (job, &bad);
+        return;
+    }
+    if (s_infrastructure (doc) && job->attempt < RETRIES) {
+        kc_memory_step_doc_free (&doc);
+        s_again (job);
         return;
     }
     s_product (job, doc, answer);

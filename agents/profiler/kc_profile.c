@@ -178,7 +178,8 @@ static void s_on_end (void *arg, const kc_run_end_t *end)
     char text[KC_ERR_TEXT];
     snprintf (text, sizeof text, "the program could not be counted: %.160s%s%.240s",
               self->problem[0] ? self->problem : end->text, end->output[0] ? "; " : "", end->output);
-    s_fail (self, end->outcome == KC_RUN_TIMEOUT ? KC_ETIMEOUT : KC_EFAILED, text);
+    const bool lost = end->outcome == KC_RUN_CRASHED && !self->problem[0]; // not the program's fault: asked again
+    s_fail (self, end->outcome == KC_RUN_TIMEOUT ? KC_ETIMEOUT : lost ? KC_EIO : KC_EFAILED, text);
 }
 
 static void s_on_lock (void *arg, int fd)

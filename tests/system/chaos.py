@@ -1,4 +1,4 @@
-"""Kills daemons of a running fleet with SIGKILL at random and proves that nothing was lost.
+"""Kills daemons of a running fleet, and runners at work, with SIGKILL at random and proves that nothing was lost.
 
 The oracle: the task ends as done with a verdict OK; every step that an observer saw acknowledged is there at the
 end, unchanged; no (round, lane, step) is there twice; step numbers grow; the last round ended with a measurement.
@@ -17,6 +17,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SERVICES = ["broker", "memory", "planner", "coder", "repair", "evaluator", "profiler"]
+RUNNER_WAIT = 3.0  # seconds for a runner to appear
 
 
 class Failure(Exception):
@@ -58,8 +59,29 @@ def state_of(task, env, bin_dir):
     return json.loads(out)["state"] if out else "unknown"
 
 
-def kill_one(rng, run, service):
+def kill_runner(run):
+    """SIGKILL to a process that compiles or runs a candidate for the evaluator or the profiler."""
+    deadline = time.monotonic() + RUNNER_WAIT
+    while time.monotonic() < deadline:
+        for service in ("evaluator", "profiler"):
+            try:
+                with open(f"{run}/pid.{service}-1") as f:
+                    parent = f.read().strip()
+                with open(f"/proc/{parent}/task/{parent}/children") as f:
+                    children = f.read().split()
+                if children:
+                    os.kill(int(children[0]), signal.SIGKILL)
+                    return True
+            except (OSError, ValueError):
+                pass
+        time.sleep(0.005)
+    return False
+
+
+def kill_one(run, service):
     """SIGKILL to one instance; a service that is being restarted has no process now and is skipped."""
+    if service == "runner":
+        return kill_runner(run)
     try:
         with open(f"{run}/pid.{service}-1") as f:
             pid = int(f.read())
@@ -72,9 +94,10 @@ def kill_one(rng, run, service):
 def play(args, env, run):
     rng = random.Random(args.seed)
     # Every daemon at least once, then at random.
-    order = SERVICES[:]
+    victims = SERVICES + ["runner"]
+    order = victims[:]
     rng.shuffle(order)
-    order += [rng.choice(SERVICES) for _ in range(max(0, args.kills - len(order)))]
+    order += [rng.choice(victims) for _ in range(max(0, args.kills - len(order)))]
     code, out, err = kclaw(["submit", f"{ROOT}/deploy/examples/matmul.cu", "-q", "--rounds", str(args.rounds), "--set", "M=64",
                             "--set", "N=64", "--set", "K=64"], env, args.bin)
     if code != 0:
@@ -84,7 +107,7 @@ def play(args, env, run):
     last_start = None
     for service in order:
         time.sleep(rng.uniform(0.1, args.gap))  # the random point of the kill
-        if kill_one(rng, run, service):
+        if kill_one(run, service):
             killed.append(service)
         now = history(task, env, args.bin)
         if now is not None:

@@ -13,7 +13,8 @@
 #include "common/util/kc_hash.h"
 #include "common/util/kc_mem.h"
 
-enum { FILE_MAX = 4 * 1024 * 1024 };
+enum { FILE_MAX = 4 * 1024 * 1024, ID_MAX = 64 };
+static const long long DIM_MAX = 1ll << 40; // as kc_card refuses above it
 
 static const kc_opt_t s_options[] = {
     {"set", 's', KC_OPT_LIST, NULL, NULL, 0, 0, "DIM=N", "override a dim of the file"},
@@ -65,6 +66,15 @@ static kc_program_text_t *s_parse (const char *path, const char *data, size_t si
     return text;
 }
 
+// A task id becomes part of request ids (<task>.<round>....) and of file names: no dots, no spaces, no slashes.
+static int s_check_id (const char *id, kc_err_t *err)
+{
+    size_t n = strlen (id);
+    if (n == 0 || n > ID_MAX || strspn (id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") != n)
+        return kc_fail (err, KC_EUSAGE, "--id \"%.80s\": an id is 1 to %d letters, digits, '-' and '_'", id, ID_MAX);
+    return 0;
+}
+
 static int s_settings (kc_cli_t *cli, kc_task_t *task, const kc_program_text_t *text, kc_err_t *err)
 {
     for (int i = 0; i < kc_opts_count (cli->opts, "set"); i++) {
@@ -72,8 +82,10 @@ static int s_settings (kc_cli_t *cli, kc_task_t *task, const kc_program_text_t *
         const char *equals = strchr (item, '=');
         char *end = NULL;
         long long value = equals ? strtoll (equals + 1, &end, 10) : -1;
-        if (!equals || equals == item || end == equals + 1 || *end || value < 0)
+        if (!equals || equals == item || end == equals + 1 || *end)
             return kc_fail (err, KC_EUSAGE, "--set %s: write it as DIM=NUMBER, for example --set N=1024", item);
+        if (value < 1 || value > DIM_MAX) // the limit itself is also told for what does not fit a number
+            return kc_fail (err, KC_EUSAGE, "--set %s: a dim is 1 to 2^40", item);
         kc_task_setting_t *s = kc_push (&task->set, &task->n_set, sizeof *task->set);
         s->name = kc_strndup (item, (size_t)(equals - item));
         s->value = value;
@@ -238,7 +250,7 @@ static int s_submit (kc_cli_t *cli, const char *path, const char *data, size_t s
     kc_ulid (id);
     const char *given = kc_opts_string (cli->opts, "id");
     const char *use = given ? given : id;
-    if (!task)
+    if (!task || (given && s_check_id (given, err) < 0))
         goto out;
     if (kc_opts_flag (cli->opts, "dry-run")) {
         if (cli->json)

@@ -1,5 +1,6 @@
 // kclaw - a person's hands and eyes; speaks to nothing but the broker
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,12 @@ int main (int argc, char **argv)
         return 0;
     }
     if (!strcmp (verb, "version") || !strcmp (verb, "--version")) {
-        puts ("kclaw " KC_VERSION);
+        bool json = argc == 3 && !strcmp (argv[2], "--json");
+        if (argc > 2 && !json) {
+            fprintf (stderr, "kclaw version: it takes no word but --json\n");
+            return kc_code_exit (KC_EUSAGE);
+        }
+        puts (json ? "{\"version\":\"" KC_VERSION "\"}" : "kclaw " KC_VERSION);
         return 0;
     }
     const kc_cmd_t *cmd = s_find (verb);

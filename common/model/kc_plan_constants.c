@@ -114,6 +114,43 @@ static bool s_is_parameter (const kc_env_t *env, const char *name)
     return false;
 }
 
+static bool s_word_char (char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
+           || c == '_';
+}
+
+// A condition of the preprocessor names it: an enumerator would read as 0 there, or as
+// not defined, and the tunable would turn nothing.
+static bool s_in_condition (const kc_ctokens_t *t, const char *name)
+{
+    size_t n = strlen (name);
+    for (size_t i = 0; i < t->n; i++) {
+        const kc_ctoken_t *k = &t->items[i];
+        if (k->kind != KC_CT_LINE)
+            continue;
+        const char *p = k->at, *end = k->at + k->size;
+        while (p < end && (*p == '#' || *p == ' ' || *p == '\t'))
+            p++;
+        if ((size_t)(end - p) < 4 || (strncmp (p, "if", 2) && strncmp (p, "elif", 4)))
+            continue;
+        for (; p + n <= end; p++)
+            if (!memcmp (p, name, n) && !s_word_char (p[-1])
+                && (p + n == end || !s_word_char (p[n])))
+                return true;
+    }
+    return false;
+}
+
+// For the preprocessor; a macro would destroy a parameter of its name.
+static void s_put_macro (const kc_env_t *env, const kc_ctokens_t *t, kc_buf_t *b,
+                         const char *name, int64_t v)
+{
+    if (s_in_condition (t, name) && !s_is_parameter (env, name))
+        kc_buf_printf (b, v < 0 ? "#define %s (%" PRId64 ")\n" : "#define %s %" PRId64 "\n",
+                       name, v);
+}
+
 static void s_put_int (kc_buf_t *b, const char *name, int64_t v)
 {
     if (v > INT32_MIN && v <= INT32_MAX) // -2147483648 is no int literal in C++
@@ -146,24 +183,30 @@ char *kc_plan_constants (const kc_card_t *card, const kc_program_t *program,
         return NULL;
     kc_buf_t b = {0};
     bool bad = false;
+    kc_ctokens_t tokens;
+    kc_ctokens_read (&tokens, program->source, strlen (program->source));
     for (size_t i = 0; i < program->n_constants; i++) {
+        const kc_program_constant_t *c = &program->constants[i];
         kc_err_t err;
         kc_value_t v;
-        if (!program->constants[i].device)
+        if (!c->device)
             continue;
         if (kc_env_constant (env, i, &v, &err) < 0) {
             kc_env_bad (env, 0, "%s", err.text);
             bad = true;
+            continue;
         }
-        else
-            s_put_constant (env, &b, &program->constants[i], &v);
+        s_put_constant (env, &b, c, &v);
+        if (v.type == KC_VALUE_INT || v.type == KC_VALUE_BOOL)
+            s_put_macro (env, &tokens, &b, c->name, v.type == KC_VALUE_INT ? v.i : v.b);
     }
-    kc_ctokens_t tokens;
-    kc_ctokens_read (&tokens, program->source, strlen (program->source));
-    for (size_t i = 0; i < env->n_dims; i++)
-        if (s_uses (&tokens, env->dims[i].name)
-            && !s_declares (&tokens, env->dims[i].name))
-            s_put_int (&b, env->dims[i].name, env->dims[i].value);
+    for (size_t i = 0; i < env->n_dims; i++) {
+        const char *name = env->dims[i].name;
+        if (!s_uses (&tokens, name) || s_declares (&tokens, name))
+            continue;
+        s_put_int (&b, name, env->dims[i].value);
+        s_put_macro (env, &tokens, &b, name, env->dims[i].value);
+    }
     kc_ctokens_free (&tokens);
     kc_env_destroy (&env);
     if (!bad)

@@ -234,7 +234,7 @@ static int s_param (s_reader_t *r, kc_kernel_signature_t *k, size_t from, size_t
     if (k->n_params > KC_SIGNATURE_PARAMS)
         return s_fail (r, from, "more than 64 parameters in", k->name);
     size_t name = to; // token of the name
-    bool array = false;
+    bool array = false, row = false; // row: float (*a)[4], a pointer to whole rows
     int stars = 0;
     for (size_t i = from; i < to; i++) {
         if (s_is (r, i, "=")) {
@@ -246,6 +246,7 @@ static int s_param (s_reader_t *r, kc_kernel_signature_t *k, size_t from, size_t
             to = i;
             break;
         }
+        row = row || (s_is (r, i, "(") && s_is (r, i + 1, "*"));
         if (s_is (r, i, "<"))
             i = kc_ctokens_match (&r->t, i);
         else if (s_at (r, i)->kind == KC_CT_WORD && !s_is_any (r, i, drop))
@@ -262,7 +263,7 @@ static int s_param (s_reader_t *r, kc_kernel_signature_t *k, size_t from, size_t
             p->reference = true;
         else if (s_is (r, i, "const") && stars == 0)
             p->is_const = true;
-        else if (s_is_any (r, i, drop))
+        else if (s_is_any (r, i, drop) || (row && (s_is (r, i, "(") || s_is (r, i, ")"))))
             continue;
         else {
             bool glue =
@@ -291,7 +292,7 @@ static int s_param (s_reader_t *r, kc_kernel_signature_t *k, size_t from, size_t
     }
     p->type = kc_ctokens_text (&r->t, from, name);
     p->pointer = stars > 0 || array;
-    p->pointer_pointer = stars + array > 1;
+    p->pointer_pointer = stars + (array && !row) > 1;
     char *base_name = kc_buf_take (&base);
     p->lanes = 1;
     if (kc_ctype_parse (base_name, &p->base, &p->lanes) < 0) {

@@ -76,11 +76,11 @@ static int s_fail (kc_db_t *self, int rc, const char *doing, kc_err_t *err)
         || (rc & 0xff) == SQLITE_MISUSE || (rc & 0xff) == SQLITE_RANGE
         || (rc & 0xff) == SQLITE_MISMATCH)
         code = KC_EINTERNAL;
-    if ((rc & 0xff) == SQLITE_BUSY)
-        code = KC_EBUSY;
+    if ((rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_FULL)
+        code = KC_EBUSY; // passes when somebody else does something
     const char *remedy = "";
     if ((rc & 0xff) == SQLITE_FULL)
-        remedy = "; free some space and start again";
+        remedy = "; free some space, then kc-memory goes on when it is started again";
     if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
         remedy = "; stop kc-memory and put a backup in its place";
     kc_err_t e = {0};

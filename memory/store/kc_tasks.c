@@ -115,6 +115,16 @@ static int64_t s_next_ready (kc_tasks_t *self, kc_err_t *err)
 
 // ---- create ----
 
+// A task id becomes part of request ids (<task>.<round>.<lane>....) and of file names.
+static int s_check_id (const char *id, kc_err_t *err)
+{
+    size_t n = strspn (id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
+    if (id[0] && !id[n])
+        return 0;
+    return kc_fail (err, KC_EINVALID,
+                    "task id \"%.64s\": it may have letters, digits, '-' and '_'", id);
+}
+
 static int s_check_path (const char *path, kc_err_t *err)
 {
     bool bad = path[0] == '/' || path[0] == 0;
@@ -197,6 +207,8 @@ int kc_tasks_create (kc_tasks_t *self, const kc_memory_task_create_t *in,
 {
     kc_errs_t errs = {0};
     size_t size = 0;
+    if (s_check_id (in->task, err) < 0)
+        return -1;
     char *json = kc_type_encode (&kc_task_type, in->document, &size, &errs);
     if (!json)
         return kc_errs_fail (&errs, err);

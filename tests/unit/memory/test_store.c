@@ -137,6 +137,24 @@ creating_a_task_twice_answers_the_same_and_another_content_is_a_conflict (void *
     kc_memory_task_create_reply_free (&out);
 }
 
+static void a_task_id_with_other_characters_than_of_a_name_is_refused (void **state)
+{
+    kc_help_t *h = *state;
+    static const char *const bad[] = {"a.b", "a b", "../up", "a/b", "\xc3\xa4"};
+    for (size_t i = 0; i < KC_COUNT (bad); i++) {
+        kc_memory_task_create_t *in = kc_memory_task_create_new ();
+        kc_memory_task_create_reply_t *out = kc_memory_task_create_reply_new ();
+        kc_set (&in->task, bad[i]);
+        in->document = kc_task_new ();
+        assert_int_equal (kc_tasks_create (h->store->tasks, in, out, &h->when, &h->err), -1);
+        assert_int_equal (h->err.code, KC_EINVALID);
+        assert_non_null (strstr (h->err.text, bad[i]));
+        kc_memory_task_create_free (&in);
+        kc_memory_task_create_reply_free (&out);
+    }
+    assert_int_equal (kc_help_create (h, "softmax-2_b"), 1);
+}
+
 static void a_task_whose_files_are_not_here_names_the_missing_blobs_and_is_not_created (
     void **state)
 {
@@ -861,6 +879,7 @@ int main (void)
 #define T(f) cmocka_unit_test_setup_teardown (f, s_setup, s_teardown)
     const struct CMUnitTest tests[] = {
         T (creating_a_task_twice_answers_the_same_and_another_content_is_a_conflict),
+        T (a_task_id_with_other_characters_than_of_a_name_is_refused),
         T (a_task_whose_files_are_not_here_names_the_missing_blobs_and_is_not_created),
         T (a_task_is_found_by_a_unique_prefix_or_suffix),
         T (tasks_are_leased_oldest_first_and_a_lost_one_goes_to_the_end),

@@ -176,6 +176,25 @@ static void dims_reach_the_source_where_it_uses_them (void **state)
     s_close (&c);
 }
 
+// An enumerator is 0 to the preprocessor: `#if TILED` would never hold and `#ifndef TILE` always.
+static void conditions_of_the_preprocessor_see_constants_and_dims (void **state)
+{
+    (void)state;
+    s_case_t c = s_open (case_parse (TASK "//@ const TILED = 1\n//@ const TILE = 64\n//@ const OFF = 0 - 2\n//@ const F = D == 32\n//@ const TILES = 3\n"
+                                          "//@ launch k<<<1, 32>>>\n#if TILED && OFF < 0\n#endif\n#ifndef TILE\n#define TILE 32\n#endif\n"
+                                          "# if defined(F)\n#elif D > 100 || B > 3\n#endif\n" KERNEL));
+    char *text = kc_plan_constants (c.card, c.text->program, NULL, 0, &c.facts, c.findings);
+    assert_non_null (strstr (text, "enum : int { TILED = 1 };\n#define TILED 1\n"));
+    assert_non_null (strstr (text, "enum : int { TILE = 64 };\n#define TILE 64\n"));
+    assert_non_null (strstr (text, "#define OFF (-2)\n"));
+    assert_non_null (strstr (text, "enum : bool { F = true };\n#define F 1\n"));
+    assert_non_null (strstr (text, "enum : int { B = 64 };\n#define B 64\n"));
+    assert_null (strstr (text, "#define D")); // it would destroy the parameter
+    assert_null (strstr (text, "#define TILES"));
+    free (text);
+    s_close (&c);
+}
+
 static void kernel_names_carry_their_template_values (void **state)
 {
     (void)state;
@@ -536,6 +555,7 @@ int main (void)
         cmocka_unit_test (the_worked_programs_expand_to_their_steps),
         cmocka_unit_test (the_softmax_binds_by_name),
         cmocka_unit_test (dims_reach_the_source_where_it_uses_them),
+        cmocka_unit_test (conditions_of_the_preprocessor_see_constants_and_dims),
         cmocka_unit_test (kernel_names_carry_their_template_values),
         cmocka_unit_test (what_is_wrong_is_refused_with_its_reason),
         cmocka_unit_test (occupancy_is_refused_where_the_source_needs_it),

@@ -108,6 +108,23 @@ static void signatures_made_by_macros_say_so (void **state)
     assert_null (kc_signatures_read ("__global__ void k(const float *x { }\n", &err));
 }
 
+static void a_pointer_to_rows_is_a_pointer_and_one_to_pointers_is_not (void **state)
+{
+    (void)state;
+    static const char text[] = "__global__ void k(const float (*a)[8][8], double (* __restrict__ b)[4], float a2[][4], "
+                               "float *c[3], float **d) { }\n";
+    kc_signatures_t *s = s_read (text);
+    const kc_param_t *p = s->items[0].params;
+    assert_int_equal (s->items[0].n_params, 5);
+    assert_string_equal (p[0].name, "a");
+    assert_true (p[0].pointer && !p[0].pointer_pointer && p[0].is_const && p[0].base == KC_C_F32 && p[0].size == 8);
+    assert_string_equal (p[1].name, "b");
+    assert_true (p[1].pointer && !p[1].pointer_pointer && !p[1].is_const && p[1].base == KC_C_F64);
+    assert_true (p[2].pointer && !p[2].pointer_pointer);
+    assert_true (p[3].pointer_pointer && p[4].pointer_pointer);
+    kc_signatures_destroy (&s);
+}
+
 static void vector_types_have_their_sizes (void **state)
 {
     (void)state;
@@ -144,6 +161,7 @@ int main (void)
         cmocka_unit_test (templates_namespaces_and_attributes_are_understood),
         cmocka_unit_test (module_variables_are_listed),
         cmocka_unit_test (signatures_made_by_macros_say_so),
+        cmocka_unit_test (a_pointer_to_rows_is_a_pointer_and_one_to_pointers_is_not),
         cmocka_unit_test (vector_types_have_their_sizes),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);

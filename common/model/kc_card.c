@@ -210,6 +210,28 @@ static void s_check_fill (s_make_t *m, const kc_task_tensor_t *t)
     }
 }
 
+// Put the values of the bounds' expressions at these dims.
+static int s_fill_at (kc_card_fill_t *fill, const kc_task_setting_t *dims, size_t n,
+                      kc_err_t *err)
+{
+    int64_t v;
+    if (fill->lo) {
+        if (s_dim_value (fill->lo, dims, n, &v, err) < 0)
+            return -1;
+        fill->a = (double)v;
+    }
+    if (fill->hi) {
+        if (s_dim_value (fill->hi, dims, n, &v, err) < 0)
+            return -1;
+        fill->b = (double)v;
+    }
+    if ((fill->lo || fill->hi) && fill->a > fill->b)
+        return kc_fail (err, KC_EINVALID,
+                        "the lower bound comes first, here they are %.0f and %.0f",
+                        fill->a, fill->b);
+    return 0;
+}
+
 static void s_tensor (s_make_t *m, const kc_task_tensor_t *t)
 {
     kc_card_tensor_t *c = kc_push (&m->card->tensors, &m->card->n_tensors, sizeof *c);
@@ -237,8 +259,11 @@ static void s_tensor (s_make_t *m, const kc_task_tensor_t *t)
         return;
     if (t->has_fill)
         s_check_fill (m, t);
-    c->fill = kc_type_new (&kc_card_fill_type);
-    *c->fill = t->has_fill ? t->fill : s_default_fill (t->dtype);
+    const kc_card_fill_t other = s_default_fill (t->dtype);
+    c->fill = kc_type_dup (&kc_card_fill_type, t->has_fill ? &t->fill : &other);
+    kc_err_t err;
+    if (s_fill_at (c->fill, m->card->dims, m->card->n_dims, &err) < 0)
+        S_BAD (m, t->line, "fill of %s: %s", t->name, err.text);
 }
 
 static int64_t s_bytes (const kc_card_tensor_t *t)
@@ -274,17 +299,38 @@ static void s_tensors (s_make_t *m, int64_t memory_bytes)
                (long long)total, (long long)memory_bytes);
 }
 
-int kc_card_sizes (const kc_card_t *card, size_t i, const kc_task_setting_t *dims,
-                   size_t n_dims, int64_t sizes[KC_PLAN_MAX_RANK], kc_err_t *err)
+// The card's dims with the values of 'dims'; the names stay the card's.
+static size_t s_all_dims (const kc_card_t *card, const kc_task_setting_t *dims,
+                          size_t n_dims, kc_task_setting_t all[KC_TEXT_DIMS])
 {
-    kc_task_setting_t all[KC_TEXT_DIMS];
-    size_t n = card->n_dims < KC_COUNT (all) ? card->n_dims : KC_COUNT (all);
+    size_t n = card->n_dims < KC_TEXT_DIMS ? card->n_dims : KC_TEXT_DIMS;
     for (size_t k = 0; k < n; k++) {
         all[k] = card->dims[k];
         for (size_t j = 0; j < n_dims; j++)
             if (!strcmp (dims[j].name, all[k].name))
                 all[k].value = dims[j].value;
     }
+    return n;
+}
+
+int kc_card_fill (const kc_card_t *card, size_t i, const kc_task_setting_t *dims,
+                  size_t n_dims, kc_card_fill_t *out, kc_err_t *err)
+{
+    kc_task_setting_t all[KC_TEXT_DIMS];
+    size_t n = s_all_dims (card, dims, n_dims, all);
+    if (i >= card->n_tensors || !card->tensors[i].fill)
+        return kc_fail (err, KC_EINVALID, "tensor %zu of the card has no fill", i);
+    *out = *card->tensors[i].fill;
+    int rc = s_fill_at (out, all, n, err);
+    out->lo = out->hi = NULL;
+    return rc < 0 ? kc_fail_in (err, "fill of %s", card->tensors[i].name) : 0;
+}
+
+int kc_card_sizes (const kc_card_t *card, size_t i, const kc_task_setting_t *dims,
+                   size_t n_dims, int64_t sizes[KC_PLAN_MAX_RANK], kc_err_t *err)
+{
+    kc_task_setting_t all[KC_TEXT_DIMS];
+    size_t n = s_all_dims (card, dims, n_dims, all);
     if (i >= card->n_tensors || card->tensors[i].n_shape > KC_PLAN_MAX_RANK)
         return kc_fail (err, KC_EINVALID, "the card has no tensor %zu", i);
     for (size_t d = 0; d < card->tensors[i].n_shape; d++)

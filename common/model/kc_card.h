@@ -23,6 +23,9 @@ kc_card_t *kc_card_build (const kc_program_text_t *text, const kc_task_setting_t
 // The facts of a device class, as far as the card knows them; the rest by compute
 // capability.
 void kc_card_facts (const kc_card_device_t *device, kc_device_facts_t *facts);
+// The fill of tensor 'i' (no output) at other dims: plain numbers, nothing to free.
+int kc_card_fill (const kc_card_t *card, size_t i, const kc_task_setting_t *dims,
+                  size_t n_dims, kc_card_fill_t *out, kc_err_t *err);
 // The sizes of tensor 'i' of the card at other dims (missing ones are the card's); the
 // rank, or -1.
 int kc_card_sizes (const kc_card_t *card, size_t i, const kc_task_setting_t *dims,

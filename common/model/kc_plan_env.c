@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/model/kc_card.h"
 #include "common/model/kc_finding.h"
 #include "common/model/kc_program.h"
 #include "common/model/kc_program_text.h"
@@ -471,8 +472,9 @@ static int s_make_buffers (kc_env_t *env)
     for (size_t i = 0; i < env->card->n_tensors; i++) {
         const kc_card_tensor_t *t = &env->card->tensors[i];
         kc_plan_buffer_t b = {.role = roles[t->role], .dtype = t->dtype, .align = 256};
-        if (t->fill)
-            b.fill = *t->fill;
+        if (t->fill
+            && kc_card_fill (env->card, i, env->dims, env->n_dims, &b.fill, &err) < 0)
+            rc = kc_env_bad (env, 0, "%s", err.text);
         if (s_buffer_sizes (env, &b, t->shape, t->n_shape, &err) < 0)
             rc = kc_env_bad (env, 0, "tensor %s: %s", t->name, err.text);
         b.name = kc_strdup (t->name);

@@ -18,6 +18,7 @@
  * //@ task NAME ; what it computes
  * //@ dim N = E
  * //@ input|param|output|inout NAME DTYPE[E, E] [fill=normal(0, 1)]
+ *        also integer(0, V - 1): bounds of integers may use the dims
  * //@ check N=37 M=65
  * //@ policy fp32
  * //@ tune NAME in 1 2 4 for Method

@@ -39,6 +39,7 @@ void kc_task_text_free (kc_task_text_t *task)
     for (size_t i = 0; i < task->n_tensors; i++) {
         free (task->tensors[i].name);
         kc_text_free_list (task->tensors[i].shape, task->tensors[i].n_shape);
+        kc_type_clear (&kc_card_fill_type, &task->tensors[i].fill);
     }
     free (task->tensors);
     for (size_t i = 0; i < task->n_checks; i++)
@@ -140,18 +141,26 @@ static int s_fill (kc_text_parser_t *s, const char *text, kc_card_fill_t *fill)
     else if (*p)
         rc = -1;
     double v[2] = {0, 0};
+    char **bounds[2] = {&fill->lo, &fill->hi};
+    bool fixed = true; // both bounds are numbers
     for (size_t i = 0; i < n && i < 2 && rc == 0; i++)
-        rc = s_number (items[i], &v[i]);
+        if (s_number (items[i], &v[i]) < 0) {
+            fixed = false;
+            if (fill->kind == KC_CARD_FILL_KIND_INTEGER)
+                kc_set (bounds[i], items[i]); // an expression of the dims
+            else
+                rc = -1;
+        }
     kc_text_free_list (items, n);
     if (rc < 0 || n != (size_t)want)
         rc = kc_text_bad (s,
                           "fill %s takes %d number%s in parentheses, as in normal(0, "
-                          "1), uniform(-1, 1), integer(0, 9), "
+                          "1), uniform(-1, 1), integer(0, N - 1), "
                           "bool(0.5), constant(0), permutation",
                           kind, want, want == 1 ? "" : "s");
     else if ((fill->kind == KC_CARD_FILL_KIND_UNIFORM
               || fill->kind == KC_CARD_FILL_KIND_INTEGER)
-             && v[0] > v[1])
+             && fixed && v[0] > v[1])
         rc = kc_text_bad (s, "fill %s: the lower bound comes first", kind);
     else if (fill->kind == KC_CARD_FILL_KIND_BOOL && (v[0] < 0 || v[0] > 1))
         rc = kc_text_bad (s, "fill bool takes a probability from 0 to 1");
@@ -211,6 +220,7 @@ static int s_tensor (kc_text_parser_t *s, const char *word, const char *p)
     if (rc < 0) {
         free (t.name);
         kc_text_free_list (t.shape, t.n_shape);
+        kc_type_clear (&kc_card_fill_type, &t.fill);
         return -1;
     }
     *(kc_task_tensor_t *)kc_push (&task->tensors, &task->n_tensors, sizeof t) = t;

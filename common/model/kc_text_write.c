@@ -41,6 +41,14 @@ static void s_number (kc_buf_t *b, double v)
     kc_buf_puts (b, text);
 }
 
+static void s_bound (kc_buf_t *b, const char *expression, double v)
+{
+    if (expression)
+        kc_buf_puts (b, expression);
+    else
+        s_number (b, v);
+}
+
 // ---- task ----
 
 static void s_task_tensor (kc_buf_t *b, const kc_task_tensor_t *t)
@@ -53,10 +61,10 @@ static void s_task_tensor (kc_buf_t *b, const kc_task_tensor_t *t)
                        kc_enum_name (&kc_card_fill_kind_type, t->fill.kind));
         if (t->fill.has_a) {
             kc_buf_putc (b, '(');
-            s_number (b, t->fill.a);
+            s_bound (b, t->fill.lo, t->fill.a);
             if (t->fill.has_b) {
                 kc_buf_puts (b, ", ");
-                s_number (b, t->fill.b);
+                s_bound (b, t->fill.hi, t->fill.b);
             }
             kc_buf_putc (b, ')');
         }

@@ -20,7 +20,7 @@
 #include "common/util/kc_hash.h"
 
 enum {
-    KC_JUDGE_VERSION = 1, // raise whenever a verdict can change
+    KC_JUDGE_VERSION = 2, // raise whenever a verdict can change
     KC_JUDGE_FINDINGS = 8,
 };
 #define KC_IMPOSSIBLE_SHARE 0.95 // of the byte floor

@@ -343,8 +343,11 @@ static int s_fill (runner_t *r, kc_dev_arena_t *arena, const kc_plan_t *plan, in
     if (!tensor)
         return kc_fail (err, KC_EINTERNAL, "buffer %s is no tensor of the card",
                         b->name);
+    kc_card_fill_t fill = b->fill; // at the dims of this case
+    kc_card_tensor_t here = *tensor;
+    here.fill = tensor->fill ? &fill : NULL;
     const kc_content_t content =
-        kc_content (tensor, b->sizes, b->rank, c->values, (int)c->variant, seed);
+        kc_content (&here, b->sizes, b->rank, c->values, (int)c->variant, seed);
     const bool same = tensor->dtype == b->dtype;
     if (content.kind == KC_CONTENT_FILL && same)
         return r->dev->ops->generate (r->dev, arena, index, &content.fill, content.key,

@@ -55,6 +55,38 @@ static void s_refused (const char *text, int64_t memory, const char *expected)
     "//@ output y f32[B, N]\n//@ launch k<<<B, BLOCK>>>\n__global__ void k(const "     \
     "float *x, float *y, int N) { }\n"
 
+// A gather: the indices must stay inside the table at every shape.
+static void bounds_of_an_integer_fill_follow_the_dims (void **state)
+{
+    (void)state;
+    static const char text[] = "//@ task gather\n//@ dim V = 5000\n//@ dim N = 300\n//@ input table f32[V]\n"
+                               "//@ input index i64[N] fill=integer(0, V - 1)\n//@ output out f32[N]\n//@ check V=11\n"
+                               "//@ launch k<<<1, 32>>>\n"
+                               "__global__ void k(const float *table, const long long *index, float *out, int N) { }\n";
+    kc_card_t *c = s_card (text);
+    assert_string_equal (c->tensors[1].fill->hi, "V - 1");
+    assert_null (c->tensors[1].fill->lo);
+    assert_true (c->tensors[1].fill->a == 0 && c->tensors[1].fill->b == 4999);
+    kc_card_fill_t f;
+    assert_int_equal (kc_card_fill (c, 1, c->checks[0].dims, c->checks[0].n_dims, &f, NULL), 0);
+    assert_true (f.has_b && f.b == 10 && !f.hi);
+    kc_device_facts_t facts;
+    kc_card_facts (c->device, &facts);
+    kc_plan_t *p = kc_plan_build (c, c->seed, c->checks[0].dims, c->checks[0].n_dims, &facts, NULL, 0, NULL);
+    assert_non_null (p);
+    assert_true (p->buffers[1].fill.b == 10);
+    kc_plan_destroy (&p);
+    kc_card_free (&c);
+    kc_program_text_t *t = case_parse (text);
+    char *again = kc_program_text_write (t->program, t->task, NULL);
+    assert_non_null (strstr (again, "//@ input index i64[N] fill=integer(0, V - 1)\n"));
+    free (again);
+    kc_program_text_destroy (&t);
+    s_refused (HEAD "//@ input k i32[B] fill=integer(0, Q - 1)\n//@ tune BLOCK in 32\n" TAIL, 0, "line 5: fill of k: expression 'Q - 1', position 1: unknown name 'Q'; did you mean 'B'?");
+    s_refused (HEAD "//@ input k i32[B] fill=integer(0, B - 513)\n//@ tune BLOCK in 32\n" TAIL, 0,
+               "line 5: fill of k: the lower bound comes first, here they are 0 and -1");
+}
+
 static void a_card_resolves_shapes_floor_and_policy (void **state)
 {
     (void)state;
@@ -253,6 +285,7 @@ static void switches_are_offered_where_they_may_be_turned (void **state)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test (bounds_of_an_integer_fill_follow_the_dims),
         cmocka_unit_test (a_card_resolves_shapes_floor_and_policy),
         cmocka_unit_test (odd_checks_are_added_when_the_author_gave_none),
         cmocka_unit_test (refusals_carry_the_authors_lines),

@@ -255,7 +255,7 @@ static void errors_name_the_line_and_the_remedy (void **state)
                        "launch lines");
     case_text_refused ("//@ input x f32[4] fill=normal(0)\n" K,
                        "line 1: fill normal takes 2 numbers in parentheses, as in "
-                       "normal(0, 1), uniform(-1, 1), integer(0, 9), "
+                       "normal(0, 1), uniform(-1, 1), integer(0, N - 1), "
                        "bool(0.5), constant(0), permutation");
 }
 

@@ -129,7 +129,7 @@ static void s_pump (s_run_t *run)
 {
     while (run->in >= 0) {
         ssize_t n =
-            write (run->in, run->send.data + run->sent, run->send.size - run->sent);
+            kc_fd_write_some (run->in, run->send.data + run->sent, run->send.size - run->sent);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             break;
         if (n < 0 || (run->sent += (size_t)n) == run->send.size)
